@@ -1,0 +1,1 @@
+"""What any worker needs, and how the platform finds the workers that are installed."""
