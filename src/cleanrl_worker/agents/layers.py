@@ -1,0 +1,17 @@
+"""Layers and their initialisation."""
+
+from __future__ import annotations
+
+import math
+
+from torch import nn
+
+SQRT2 = math.sqrt(2.0)
+
+
+def linear(inputs: int, outputs: int, gain: float = SQRT2) -> nn.Linear:
+    """Return a linear layer with orthogonal weights and no bias at the start."""
+    layer = nn.Linear(inputs, outputs)
+    nn.init.orthogonal_(layer.weight, gain)
+    nn.init.zeros_(layer.bias)
+    return layer

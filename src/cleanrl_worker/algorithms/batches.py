@@ -1,0 +1,30 @@
+"""The arithmetic of rollouts and minibatches, and its errors."""
+
+from __future__ import annotations
+
+from mosaic.contracts.errors import ConfigError
+
+
+def check_batches(
+    num_envs: int, num_steps: int, num_minibatches: int, total_timesteps: int
+) -> None:
+    """Refuse minibatches that do not divide a rollout, and a budget of less than one rollout."""
+    batch_size = num_envs * num_steps
+    shape = f"({num_envs} envs x {num_steps} steps)"
+    if batch_size % num_minibatches:
+        raise ConfigError(
+            f"num_minibatches={num_minibatches} does not divide batch_size={batch_size} {shape}. "
+            f"Use {_nearest_divisors(batch_size, num_minibatches)}."
+        )
+    if total_timesteps < batch_size:
+        raise ConfigError(
+            f"total_timesteps={total_timesteps} is smaller than one batch of {batch_size} steps "
+            f"{shape}. Use at least {batch_size}, or fewer num_envs or num_steps."
+        )
+
+
+def _nearest_divisors(batch_size: int, wanted: int) -> str:
+    divisors = [n for n in range(1, batch_size + 1) if batch_size % n == 0]
+    below = [n for n in divisors if n < wanted][-1:]
+    above = [n for n in divisors if n > wanted][:1]
+    return " or ".join(str(n) for n in below + above)

@@ -1,0 +1,300 @@
+"""Proximal policy optimisation for discrete actions (Schulman et al. 2017).
+
+Implemented: the clipped surrogate, GAE, value clipping, entropy bonus, annealed learning rate,
+advantages normalised by minibatch, early stopping by KL; CleanRL's `ppo` by defaults and tags.
+Changed: a truncated episode is bootstrapped from its last observation instead of being treated as
+terminated, and environments are reset in the step in which they end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import gymnasium as gym
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import log_softmax
+
+from cleanrl_worker.agents.inference import Forward, inference
+from cleanrl_worker.agents.mlp import MLPAgent
+from cleanrl_worker.algorithms.batches import check_batches
+from cleanrl_worker.envs.observations import Array
+from cleanrl_worker.envs.vector import EnvBatch
+from cleanrl_worker.policies import Policy
+from cleanrl_worker.recording import Run
+from cleanrl_worker.returns import generalised_advantages
+from cleanrl_worker.schedules import linear_to_zero
+from mosaic.contracts.errors import ConfigError
+from mosaic.contracts.parameters import param
+
+
+@dataclass(frozen=True)
+class Config:
+    learning_rate: float = param(2.5e-4, "Learning rate of Adam.", range=(0, 1), group="optimiser")
+    num_envs: int = param(4, "Environments stepped together.", range=(1, 65536), group="rollout")
+    num_steps: int = param(
+        128,
+        "Steps of each environment in a rollout.",
+        range=(1, None),
+        unit="steps",
+        group="rollout",
+    )
+    anneal_lr: bool = param(True, "Let the learning rate fall linearly to zero.", group="optimiser")
+    gamma: float = param(0.99, "Discount.", range=(0, 1), group="returns")
+    gae_lambda: float = param(
+        0.95, "Lambda of the advantage estimate.", range=(0, 1), group="returns"
+    )
+    num_minibatches: int = param(4, "Minibatches of a rollout.", range=(1, None), group="update")
+    update_epochs: int = param(4, "Passes over a rollout.", range=(1, None), group="update")
+    norm_adv: bool = param(True, "Normalise advantages in each minibatch.", group="update")
+    clip_coef: float = param(
+        0.2, "Clip range of the probability ratio.", range=(0, None), group="loss"
+    )
+    clip_vloss: bool = param(True, "Clip the value function's change too.", group="loss")
+    ent_coef: float = param(0.01, "Weight of the entropy bonus.", range=(0, None), group="loss")
+    vf_coef: float = param(0.5, "Weight of the value loss.", range=(0, None), group="loss")
+    max_grad_norm: float = param(
+        0.5, "Longest gradient; longer ones are scaled.", range=(0, None), group="optimiser"
+    )
+    target_kl: float | None = param(
+        None,
+        "Stop an update's epochs beyond this KL; null: never.",
+        range=(0, None),
+        group="update",
+    )
+    shared_trunk: bool = param(
+        False, "Let actor and critic share their hidden layers.", group="network"
+    )
+
+    @property
+    def batch_size(self) -> int:
+        return self.num_envs * self.num_steps
+
+    def check(self, total_timesteps: int) -> None:
+        check_batches(self.num_envs, self.num_steps, self.num_minibatches, total_timesteps)
+
+
+def build(config: Config, envs: EnvBatch, env_id: str) -> nn.Module:
+    """Make the agent that fits the environment's spaces."""
+    space = envs.action_space
+    if not isinstance(space, gym.spaces.Discrete):
+        raise ConfigError(
+            f"env_id={env_id!r} has the action space {space}; ppo needs a Discrete one.",
+            hint="For Box actions use ppo_continuous_action.",
+        )
+    return MLPAgent(envs.observation_space.shape, int(space.n), config.shared_trunk)
+
+
+def act(forward: Forward, obs: Array, noise: Array) -> tuple[Array, Array, Array]:
+    """Sample an action for each observation: the Gumbel-max trick makes it one argmax."""
+    logits, values = forward(obs)
+    return (logits + noise).argmax(-1), logits, values
+
+
+def policy(agent: nn.Module, device: torch.device) -> Policy:
+    """Return the trained agent's policy, most probable action or sampled."""
+    forward = inference(agent, device)
+
+    def choose(obs: Array, rng: np.random.Generator | None) -> Array:
+        logits, _ = forward(obs)
+        if rng is not None:
+            logits = logits + rng.gumbel(size=logits.shape)
+        chosen: Array = logits.argmax(-1)
+        return chosen
+
+    return choose
+
+
+@dataclass(slots=True)
+class Rollout:
+    """One rollout, allocated once: arrays of [step, environment]."""
+
+    obs: Array
+    actions: Array
+    logits: Array
+    rewards: Array
+    ends: Array
+    values: Array
+
+    @classmethod
+    def allocate(cls, config: Config, envs: EnvBatch, outputs: int) -> Rollout:
+        shape = (config.num_steps, config.num_envs)
+        space = envs.observation_space
+        return cls(
+            obs=np.zeros((*shape, *space.shape), space.dtype),
+            actions=np.zeros(shape, np.int64),
+            logits=np.zeros((*shape, outputs), np.float32),
+            rewards=np.zeros(shape, np.float32),
+            ends=np.zeros(shape, np.bool_),
+            values=np.zeros(shape, np.float32),
+        )
+
+
+def storage_bytes(config: Config, observation_space: gym.spaces.Box) -> int:
+    """Return what the rollout takes in memory, once as stored and once as an update's batch."""
+    dtype = observation_space.dtype
+    assert dtype is not None
+    observation = int(np.prod(observation_space.shape)) * dtype.itemsize
+    return 2 * config.batch_size * (observation + 6 * 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The samples of an update, one row each."""
+
+    obs: Tensor
+    actions: Tensor
+    log_probs: Tensor
+    advantages: Tensor
+    returns: Tensor
+    values: Tensor
+
+    def rows(self, index: Tensor) -> Batch:
+        return Batch(
+            self.obs[index],
+            self.actions[index],
+            self.log_probs[index],
+            self.advantages[index],
+            self.returns[index],
+            self.values[index],
+        )
+
+
+def collect(
+    run: Run, envs: EnvBatch, forward: Forward, rollout: Rollout, obs: Array, gamma: float
+) -> Array:
+    """Fill the rollout from `obs` on, and return the observations after it."""
+    noise = np.asarray(run.rng.gumbel(size=rollout.logits.shape), np.float32)
+    for t in range(len(rollout.rewards)):
+        actions, rollout.logits[t], rollout.values[t] = act(forward, obs, noise[t])
+        rollout.obs[t], rollout.actions[t] = obs, actions
+        run.budget.lap("acting")
+        step = envs.step(actions)
+        run.budget.lap("environment")
+        run.step += envs.num_envs
+        rewards = step.rewards
+        if step.episodes:
+            cut = step.truncated & ~step.terminated
+            if cut.any():
+                rewards = rewards + gamma * cut * forward(step.next_obs)[1]
+            run.log_episodes(step.episodes)
+        rollout.rewards[t] = rewards
+        rollout.ends[t] = step.terminated | step.truncated
+        obs = step.obs
+        if run.should_stop:
+            break
+    return obs
+
+
+def to_batch(rollout: Rollout, last_values: Array, config: Config, device: torch.device) -> Batch:
+    """Turn the rollout into samples with advantages, returns and log probabilities."""
+    advantages = generalised_advantages(
+        rollout.rewards,
+        rollout.values,
+        rollout.ends,
+        last_values,
+        gamma=config.gamma,
+        gae_lambda=config.gae_lambda,
+    )
+
+    def flat(array: Array) -> Tensor:
+        return torch.from_numpy(array.reshape(-1, *array.shape[2:])).to(device)
+
+    actions = flat(rollout.actions)
+    log_probs = log_softmax(flat(rollout.logits), -1).gather(1, actions[:, None]).squeeze(1)
+    return Batch(
+        flat(rollout.obs),
+        actions,
+        log_probs,
+        flat(advantages),
+        flat(advantages + rollout.values),
+        flat(rollout.values),
+    )
+
+
+def loss(agent: nn.Module, batch: Batch, config: Config) -> tuple[Tensor, dict[str, Tensor]]:
+    """Return the loss of a minibatch, and its parts without their gradients."""
+    logits, values = agent(batch.obs)
+    all_log_probs = log_softmax(logits, -1)
+    log_probs = all_log_probs.gather(1, batch.actions[:, None]).squeeze(1)
+    log_ratio = log_probs - batch.log_probs
+    ratio = log_ratio.exp()
+
+    advantages = batch.advantages
+    if config.norm_adv:
+        advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+    clipped = ratio.clamp(1 - config.clip_coef, 1 + config.clip_coef)
+    policy_loss = -torch.min(advantages * ratio, advantages * clipped).mean()
+
+    value_error = (values - batch.returns).square()
+    if config.clip_vloss:
+        change = (values - batch.values).clamp(-config.clip_coef, config.clip_coef)
+        value_error = torch.max(value_error, (batch.values + change - batch.returns).square())
+    value_loss = 0.5 * value_error.mean()
+
+    entropy = -(all_log_probs.exp() * all_log_probs).sum(-1).mean()
+    total = policy_loss - config.ent_coef * entropy + config.vf_coef * value_loss
+    parts = {
+        "policy_loss": policy_loss.detach(),
+        "value_loss": value_loss.detach(),
+        "entropy": entropy.detach(),
+        "log_ratio": log_ratio.detach(),
+    }
+    return total, parts
+
+
+def update(
+    run: Run, agent: nn.Module, optimizer: torch.optim.Optimizer, batch: Batch, config: Config
+) -> dict[str, float]:
+    """Take the epochs of gradient steps over one batch, and return what CleanRL logs of them."""
+    minibatch_size = config.batch_size // config.num_minibatches
+    log_ratios: list[Tensor] = []
+    parts: dict[str, Tensor] = {}
+    approx_kl = 0.0
+    for _ in range(config.update_epochs):
+        order = torch.from_numpy(run.rng.permutation(config.batch_size)).to(batch.obs.device)
+        for index in order.split(minibatch_size):
+            total, parts = loss(agent, batch.rows(index), config)
+            optimizer.zero_grad()
+            total.backward()
+            nn.utils.clip_grad_norm_(agent.parameters(), config.max_grad_norm)
+            optimizer.step()
+            log_ratios.append(parts["log_ratio"])
+        log_ratio = parts["log_ratio"]
+        approx_kl = float((log_ratio.exp() - 1 - log_ratio).mean())
+        if config.target_kl is not None and approx_kl > config.target_kl:
+            break
+    clipped = (torch.cat(log_ratios).exp() - 1).abs() > config.clip_coef
+    returns = batch.returns
+    variance = float(returns.var())
+    explained = 1 - float((returns - batch.values).var()) / variance if variance else float("nan")
+    return {
+        "losses/value_loss": float(parts["value_loss"]),
+        "losses/policy_loss": float(parts["policy_loss"]),
+        "losses/entropy": float(parts["entropy"]),
+        "losses/old_approx_kl": float(-parts["log_ratio"].mean()),
+        "losses/approx_kl": approx_kl,
+        "losses/clipfrac": float(clipped.float().mean()),
+        "losses/explained_variance": explained,
+    }
+
+
+def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: torch.device) -> None:
+    optimizer = torch.optim.Adam(agent.parameters(), config.learning_rate, eps=1e-5, fused=True)
+    forward = inference(agent, device)
+    obs = run.begin(envs)
+    rollout = Rollout.allocate(config, envs, forward(obs)[0].shape[1])
+    iterations = run.total_timesteps // config.batch_size
+    for iteration in range(run.step // config.batch_size, iterations):
+        if config.anneal_lr:
+            rate = linear_to_zero(config.learning_rate, iteration, iterations)
+            optimizer.param_groups[0]["lr"] = rate
+        obs = collect(run, envs, forward, rollout, obs, config.gamma)
+        if run.should_stop:
+            return
+        batch = to_batch(rollout, forward(obs)[1], config, device)
+        losses = update(run, agent, optimizer, batch, config)
+        run.budget.lap("learning")
+        run.log({"charts/learning_rate": optimizer.param_groups[0]["lr"], **losses})
+        run.log_speed()

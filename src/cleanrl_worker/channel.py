@@ -1,0 +1,66 @@
+"""The pipe from the algorithm process to its worker: one JSON message a line.
+
+The worker opens the pipe, passes its write end on as a file descriptor, and names the number in
+`MOSAIC_EVENT_FD`. A process started without a worker has no channel, and sends nothing.
+
+Messages, by `kind`:
+
+- `rejected`: `code, message`. The config cannot be run; nothing was trained. Last message.
+- `summary`: the dry run's findings. Last message.
+- `prepared`: `device, backend, warnings`. Environments and agent stand; training begins.
+- `metric`: `step, values{tag: value}`.
+- `checkpoint_saved`, `checkpoint_loaded`, `stage_changed`: the payload of the event of that name.
+- `model_saved`: `path`, relative to the run directory.
+- `finished`: `status` ("completed" or "stopped"), `steps`, `steps_per_second`. Last message.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from mosaic.contracts.events import finite
+
+EVENT_FD_VARIABLE = "MOSAIC_EVENT_FD"
+
+KINDS = (
+    "rejected",
+    "summary",
+    "prepared",
+    "metric",
+    "checkpoint_saved",
+    "checkpoint_loaded",
+    "stage_changed",
+    "model_saved",
+    "finished",
+)
+
+
+class Channel:
+    """The algorithm's end. Not thread-safe: the training thread alone sends."""
+
+    def __init__(self, descriptor: int | None) -> None:
+        self._descriptor = descriptor
+
+    @classmethod
+    def from_environment(cls) -> Channel:
+        """Take the descriptor over; processes that this one starts do not inherit it."""
+        number = os.environ.pop(EVENT_FD_VARIABLE, None)
+        if number is None:
+            return cls(None)
+        os.set_inheritable(int(number), False)
+        return cls(int(number))
+
+    @property
+    def is_open(self) -> bool:
+        return self._descriptor is not None
+
+    def send(self, kind: str, **fields: Any) -> None:
+        assert kind in KINDS, kind
+        if self._descriptor is None:
+            return
+        message = json.dumps(finite({"kind": kind, **fields}), separators=(",", ":"))
+        data = message.encode() + b"\n"
+        while data:
+            data = data[os.write(self._descriptor, data) :]

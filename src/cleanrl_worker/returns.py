@@ -1,0 +1,34 @@
+"""Return estimators over rollouts stored as arrays of [step, environment]."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cleanrl_worker.envs.observations import Array
+
+
+def generalised_advantages(
+    rewards: Array,
+    values: Array,
+    ends: Array,
+    last_values: Array,
+    *,
+    gamma: float,
+    gae_lambda: float,
+) -> Array:
+    """Return GAE(lambda) advantages (Schulman et al. 2016, eq. 16).
+
+    `ends[t]` says that the episode ended with step t, for whatever reason: the sum stops there.
+    A truncated episode's bootstrap, gamma * V(last observation), is already in its last reward.
+    """
+    steps = len(rewards)
+    goes_on = 1.0 - ends.astype(np.float32)
+    next_values = np.concatenate((values[1:], last_values[None]))
+    deltas = rewards + gamma * next_values * goes_on - values
+    advantages = np.empty_like(values)
+    running = np.zeros_like(last_values)
+    decay = gamma * gae_lambda * goes_on
+    for t in range(steps - 1, -1, -1):
+        running = deltas[t] + decay[t] * running
+        advantages[t] = running
+    return advantages

@@ -1,0 +1,1 @@
+"""What crosses a process border: configs, events, manifests, states, paths, parameters, metrics."""
