@@ -71,9 +71,8 @@ def find_python() -> str:
 
 def has_fitting_python() -> bool:
     """Tell whether .venv runs, on the Python that was asked for if one was."""
-    current = python_version(VENV_PYTHON)
-    is_free = not os.environ.get("PYTHON")
-    return current in SUPPORTED and (is_free or current == python_version(find_python()))
+    wanted = (python_version(find_python()),) if os.environ.get("PYTHON") else SUPPORTED
+    return python_version(VENV_PYTHON) in wanted
 
 
 def stamp(extras: str) -> str:
@@ -204,14 +203,14 @@ def installer_environment(settings: dict[str, str], folders: list[Path]) -> dict
 def install(uv: str | None, package_set: str) -> None:
     settings = pip_settings()
     options, folders = choose_torch(uv, link_folders(settings))
-    pip = [str(VENV_PYTHON), "-m", "pip"]
+    pip = [str(VENV_PYTHON), "-m", "pip", "--quiet"]
     command = [uv, "pip", "install", "--python", str(VENV_PYTHON)] if uv else [*pip, "install"]
     command += [*options, "--quiet", "-c", str(CONSTRAINTS)]
     command += ["-e", f"{ROOT}[{EXTRAS[package_set]}]"]
     UNFINISHED.touch()
     if installed_torch() and not keeps_torch():
         # Both builds of one version satisfy the pin, so the installer would keep the wrong one.
-        output_of([*pip, "uninstall", "--quiet", "--yes", "torch"])
+        output_of([*pip, "uninstall", "--yes", "torch"])
     exit_code = subprocess.call(command, env=installer_environment(settings, folders))
     UNFINISHED.unlink()
     if exit_code:
