@@ -11,8 +11,8 @@ from mosaic.contracts.capabilities import WorkerCapabilities
 
 ENTRY_POINT_GROUP = "mosaic.workers"
 
-_log = logging.getLogger(__name__)
-_log.addHandler(logging.NullHandler())
+logger = logging.getLogger(__name__)
+logger.addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def _describe(entry: EntryPoint) -> DiscoveredWorker:
     try:
         capabilities = entry.load()()
     except (Exception, SystemExit) as error:
-        _log.exception("worker %s is unavailable", entry.name)
+        logger.exception("worker %s is unavailable", entry.name)
         return DiscoveredWorker(entry.name, None, f"{type(error).__name__}: {error}")
     if not isinstance(capabilities, WorkerCapabilities):
         found = type(capabilities).__name__

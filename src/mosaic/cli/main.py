@@ -1,0 +1,121 @@
+"""The `mosaic` command: find the subcommand, run it, and turn what it raises into an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from mosaic import __version__
+from mosaic.contracts.dotenv import load_dotenv
+from mosaic.contracts.errors import (
+    EXIT_CONFIG,
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    ConfigError,
+    MosaicError,
+    suggest,
+)
+from mosaic.contracts.paths import VarPaths
+
+# Name: what it does. Each lies in the module of its name, imported only when it is used.
+COMMANDS = {
+    "train": "train an algorithm on an environment",
+    "algos": "list the algorithms, or the parameters of one",
+    "workers": "list the workers that are installed",
+    "config": "read a value from a config file",
+}
+
+# Names that are settled and not there yet, so that a typed one is told apart from a typo.
+LATER = {
+    **dict.fromkeys(
+        (
+            *("ps", "watch", "show", "logs", "cancel", "pause", "unpause", "resume", "frames"),
+            *("view", "archive", "rm", "restore", "export", "import", "daemon", "gui", "sweep"),
+        ),
+        "needs the trainer daemon, which is not in this version",
+    ),
+    **dict.fromkeys(("eval", "play", "envs", "bundle", "doctor"), "is not in this version"),
+}
+
+USAGE = """\
+usage: mosaic COMMAND [...]
+
+Configure, launch and check reinforcement-learning runs.
+
+commands:
+{commands}
+
+Every command explains itself with --help and answers in JSON with --json.
+A first run:
+
+  mosaic train ppo --env-id CartPole-v1 --total-timesteps 100000 --local
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the only place where an exception becomes an exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        load_dotenv()
+        return run(words)
+    except MosaicError as error:
+        print(f"mosaic: {error.one_line()}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, less) has gone; the interpreter must not write to it again on exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except Exception as error:  # noqa: BLE001 - the process border; the traceback is kept
+        print(f"mosaic: internal error: {_keep_traceback(error)}", file=sys.stderr)
+        return EXIT_FAILED
+
+
+def run(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(usage(), end="")
+        return EXIT_OK
+    if words[0] in ("-V", "--version"):
+        print(f"mosaic {__version__}")
+        return EXIT_OK
+    name, *rest = words
+    if name in LATER:
+        print(f"mosaic {name}: {LATER[name]}.", file=sys.stderr)
+        return EXIT_CONFIG
+    if name not in COMMANDS:
+        raise ConfigError(
+            f"{name!r} is no command.{suggest(name, COMMANDS)}", hint="'mosaic --help' lists them."
+        )
+    command = importlib.import_module(f"mosaic.cli.{name}")
+    return int(command.run(rest))
+
+
+def usage() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items()]
+    return USAGE.format(commands="\n".join(lines))
+
+
+def _keep_traceback(error: Exception) -> str:
+    """Write the traceback to the log, and say in one line what happened and where it lies."""
+    what = f"{type(error).__name__}: {error}"
+    trace = "".join(traceback.format_exception(error))
+    path = VarPaths.default().logs / "mosaic.log"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as log:
+            log.write(f"{datetime.now(UTC).isoformat()} ERROR internal_error - {trace}")
+    except OSError:
+        return f"{what}\n{trace}"
+    return f"{what} (traceback in {path})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+"""How far a run is: what its events say, and the line that shows it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mosaic.cli.formatting import format_clock, format_count, format_score
+from mosaic.contracts.events import Event
+
+RETURN_TAG = "charts/episodic_return"
+EVALUATION_TAG = "eval/episodic_return"
+RECENT_EPISODES = 20
+RATE_WINDOW_S = 15.0  # long enough to smooth updates, short enough to follow a change of pace
+
+_BAR_WIDTHS = (8, 30)
+
+
+class Progress:
+    """The state of one run, fed by its events."""
+
+    def __init__(
+        self, label: str, total_steps: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.label = label
+        self.total_steps = total_steps
+        self.step = 0
+        self.returns: deque[float] = deque(maxlen=RECENT_EPISODES)
+        self.is_evaluating = False
+        self._clock = clock
+        self._started = clock()
+        self._marks: deque[tuple[float, int]] = deque([(self._started, 0)])
+
+    def update(self, event: Event) -> None:
+        if event.event != "metric":
+            return
+        points = event.payload.get("points")
+        points = points if isinstance(points, Mapping) else {}
+        self.returns.extend(_values(points.get(RETURN_TAG)))
+        self.is_evaluating = self.is_evaluating or EVALUATION_TAG in points
+        step = event.payload.get("step")
+        if isinstance(step, int) and step > self.step and not self.is_evaluating:
+            self._advance(step)
+
+    def _advance(self, step: int) -> None:
+        now = self._clock()
+        if self.step == 0:  # the time before the first point was start-up, not training
+            self._marks.clear()
+        self.step = step
+        self._marks.append((now, step))
+        while len(self._marks) > 2 and now - self._marks[0][0] > RATE_WINDOW_S:
+            self._marks.popleft()
+
+    @property
+    def elapsed_s(self) -> float:
+        return self._clock() - self._started
+
+    @property
+    def recent_return(self) -> float | None:
+        """The mean return of the last episodes."""
+        return sum(self.returns) / len(self.returns) if self.returns else None
+
+    @property
+    def steps_per_second(self) -> float | None:
+        (first, low), (last, high) = self._marks[0], self._marks[-1]
+        return (high - low) / (last - first) if last > first else None
+
+    @property
+    def seconds_left(self) -> float | None:
+        rate = self.steps_per_second
+        return max(0, self.total_steps - self.step) / rate if rate else None
+
+    def line(self, width: int, *, with_bar: bool = True) -> str:
+        """Return the state in at most `width` characters; what does not fit is left out."""
+        if self.step == 0:
+            return _clip(f"{self.label}  starting", width)
+        for parts in self._layouts():
+            text = "  ".join(parts)
+            room = width - len(text) - 2
+            if with_bar and room >= _BAR_WIDTHS[0]:
+                bar = _bar(self.step / self.total_steps, min(room, _BAR_WIDTHS[1]))
+                return "  ".join([parts[0], bar, *parts[1:]])
+            if not with_bar and room >= -2:
+                return text
+        return _clip("  ".join(self._layouts()[-1]), width)
+
+    def _layouts(self) -> list[list[str]]:
+        """Return the parts of the line, from the fullest form to the barest."""
+        steps = f"{format_count(self.step)}/{format_count(self.total_steps)}"
+        score = format_score(self.recent_return)
+        rate = format_count(self.steps_per_second or 0)
+        left = "-:--" if self.seconds_left is None else format_clock(self.seconds_left)
+        ending, short_ending = (
+            ("evaluating", "eval") if self.is_evaluating else (f"{left} left", left)
+        )
+        return [
+            [self.label, f"{steps} steps", f"return {score}", f"{rate} steps/s", ending],
+            [self.label, steps, f"return {score}", f"{rate}/s", short_ending],
+            [self.label.split()[0], steps, f"return {score}", f"{rate}/s", short_ending],
+            [steps, score, f"{rate}/s", short_ending],
+        ]
+
+
+def _values(points: Any) -> list[float]:
+    """Return the finite values of a series of [step, value]."""
+    found = []
+    for point in points if isinstance(points, list) else ():
+        value = point[1] if isinstance(point, list) and len(point) > 1 else None
+        if isinstance(value, int | float) and math.isfinite(value):
+            found.append(float(value))
+    return found
+
+
+def _bar(share: float, width: int) -> str:
+    filled = min(width, max(0, int(share * width)))
+    return "━" * filled + "─" * (width - filled)
+
+
+def _clip(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: max(0, width - 1)] + "…"

@@ -1,0 +1,167 @@
+"""What a run has brought: the block that a person reads, and the object that a program reads."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from typing import Any
+
+from mosaic.cli.formatting import format_count, format_duration, format_score, short_path
+from mosaic.cli.local_run import LocalRun
+from mosaic.cli.progress import EVALUATION_TAG, Progress
+from mosaic.contracts.events import STDERR_TAIL_LINES
+from mosaic.contracts.paths import RunPaths
+
+_LABEL_WIDTH = 13
+_SHOWN_ERROR_LINES = 8
+
+
+class Result:
+    """One finished run, however it ended."""
+
+    def __init__(self, run_id: str, paths: RunPaths, run: LocalRun, progress: Progress) -> None:
+        self.run_id = run_id
+        self.paths = paths
+        self.run = run
+        self.progress = progress
+        self.manifest = _manifest(paths, run)
+
+    @property
+    def return_code(self) -> int:
+        return self.run.return_code
+
+    @property
+    def final_metrics(self) -> Mapping[str, Any]:
+        metrics = self.manifest.get("metrics")
+        final = metrics.get("final") if isinstance(metrics, Mapping) else None
+        return final if isinstance(final, Mapping) else {}
+
+    @property
+    def evaluation(self) -> float | None:
+        value = self.final_metrics.get(EVALUATION_TAG)
+        return float(value) if isinstance(value, int | float) else None
+
+    @property
+    def seed(self) -> int | None:
+        return self.manifest.get("seed")
+
+    @property
+    def error(self) -> str | None:
+        """Why the run failed, in one line."""
+        if self.run.status != "failed":
+            return None
+        told = self.run.payload.get("error")
+        last = self.run.stderr[-1] if self.run.stderr else ""
+        text = told if isinstance(told, str) and told else last
+        return " ".join(text.split()) or f"the worker ended with exit code {self.return_code}."
+
+    def to_json(self) -> dict[str, Any]:
+        document = {
+            "run_id": self.run_id,
+            "status": self.run.status,
+            "run_dir": str(self.paths.root),
+            "metrics": {"final": dict(self.final_metrics)},
+            "return_code": self.return_code,
+        }
+        return document | ({} if self.error is None else {"error": self.error})
+
+    def lines(self, width: int | None = None) -> list[str]:
+        """Return the block; no line is longer than the terminal, unless a path is."""
+        width = width or shutil.get_terminal_size().columns
+        blocks = [[self._headline()]]
+        if self.run.status == "failed":
+            blocks.append(self._stderr_lines())
+        else:
+            blocks.append(self._scores(width))
+        blocks.append(self._places(width))
+        return [line for block in blocks if block for line in [*block, ""]]
+
+    def _headline(self) -> str:
+        progress = self.progress
+        what = {"completed": "done", "failed": "failed", "cancelled": "stopped"}[self.run.status]
+        parts = [f"{progress.label}: {what} after {format_duration(self.run.duration_s)}"]
+        if self.run.status != "completed":
+            parts.append(f"{progress.step:,} of {progress.total_steps:,} steps")
+        elif self.seed is not None:
+            parts.append(f"seed {self.seed}")
+        line = ", ".join(parts)
+        return line if self.error is None else f"{line}\n{self.error}"
+
+    def _scores(self, width: int) -> list[str]:
+        rows = []
+        if self.progress.recent_return is not None:
+            explained = f"mean of the last {len(self.progress.returns)} training episodes"
+            rows.append(("return", format_score(self.progress.recent_return), explained))
+        if self.evaluation is not None:
+            rows.append(("evaluation", format_score(self.evaluation), "mean of 10 greedy episodes"))
+        if (rate := self._steps_per_second()) is not None:
+            rows.append(("speed", format_count(rate), "environment steps a second"))
+        return [_row(label, value, explained, width) for label, value, explained in rows]
+
+    def _steps_per_second(self) -> float | None:
+        resources = self.manifest.get("resources")
+        rate = resources.get("steps_per_second") if isinstance(resources, Mapping) else None
+        return float(rate) if isinstance(rate, int | float) else self.progress.steps_per_second
+
+    def _stderr_lines(self) -> list[str]:
+        tail = self.run.payload.get("stderr_tail")
+        lines = tail.splitlines() if isinstance(tail, str) else tail
+        if not isinstance(lines, list) or not lines:
+            lines = [line for line in self.run.stderr if line != self.error]
+        shown = [str(line) for line in lines[-STDERR_TAIL_LINES:]][-_SHOWN_ERROR_LINES:]
+        return [f"  | {line}" for line in shown]
+
+    def _places(self, width: int) -> list[str]:
+        """Say where everything lies: the run directory, then what is in it."""
+        root = self.paths.root
+        if not root.is_dir():
+            return []
+        lines = _place("run", short_path(root), width)
+        for label, relative in self._artifacts():
+            if relative and (root / relative).exists():
+                lines += _place(label, relative, width, indent=4)
+        return lines
+
+    def _artifacts(self) -> list[tuple[str, str | None]]:
+        artifacts = self.manifest.get("artifacts")
+        found = artifacts if isinstance(artifacts, Mapping) else {}
+        return [
+            ("model", _text(found, "policy", "path")),
+            ("checkpoint", _text(found, "checkpoints", "latest")),
+            ("tensorboard", _text(found, "tensorboard", "relative_path")),
+            ("metrics", self.paths.relative(self.paths.metrics)),
+            ("logs", self.paths.relative(self.paths.logs)),
+        ]
+
+
+def _manifest(paths: RunPaths, run: LocalRun) -> Mapping[str, Any]:
+    """Return the manifest: from the last event, or, after a stop, from the file."""
+    told = run.payload.get("manifest")
+    if isinstance(told, Mapping):
+        return told
+    try:
+        document = json.loads(paths.manifest.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _text(found: Mapping[str, Any], section: str, key: str) -> str | None:
+    part = found.get(section)
+    value = part.get(key) if isinstance(part, Mapping) else None
+    return value if isinstance(value, str) else None
+
+
+def _row(label: str, value: str, explained: str, width: int) -> str:
+    line = f"  {label:<{_LABEL_WIDTH}}{value:<9}"
+    full = line + explained
+    return full if len(full) <= width else line.rstrip()
+
+
+def _place(label: str, path: str, width: int, indent: int = 2) -> list[str]:
+    """Return one line, or two where both do not fit; a path is never cut, it is there to copy."""
+    line = f"{' ' * indent}{label:<{_LABEL_WIDTH}}{path}"
+    if len(line) <= width:
+        return [line]
+    return [f"{' ' * indent}{label}", f"{' ' * indent}{path}"]

@@ -1,0 +1,121 @@
+"""Train without a daemon: one worker after the other, as a child of this process."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mosaic.cli.displays import choose_display
+from mosaic.cli.dry_run import dry_run, summary_lines
+from mosaic.cli.formatting import format_score
+from mosaic.cli.local_run import run_worker, worker_command
+from mosaic.cli.progress import Progress
+from mosaic.cli.result import Result
+from mosaic.cli.run_files import RunFiles, write_run_files
+from mosaic.cli.train_flags import TrainRequest
+from mosaic.contracts.allowed import check_allowed
+from mosaic.contracts.capabilities import WorkerCapabilities
+from mosaic.contracts.errors import EXIT_CONFIG, EXIT_DEPENDENCY, EXIT_FAILED, EXIT_OK
+from mosaic.contracts.identifiers import new_run_id
+from mosaic.contracts.paths import VarPaths
+from mosaic.contracts.run_config import RunConfig, run_config_for
+from mosaic.contracts.secrets import take_secrets
+from mosaic.contracts.settings import load_settings
+
+_REFUSALS = (EXIT_CONFIG, EXIT_DEPENDENCY)
+
+
+def train_locally(
+    request: TrainRequest, worker: WorkerCapabilities, workers: Sequence[WorkerCapabilities]
+) -> list[Result]:
+    """Train every seed; a refusal or a stop ends the series, a failure does not."""
+    results = []
+    for seed in request.seeds:
+        result = _train_one(request, worker, workers, seed)
+        results.append(result)
+        if result.return_code not in (EXIT_OK, EXIT_FAILED):
+            break
+    if len(results) > 1 and not request.json:
+        print("\n".join(_series_lines(request, results)))
+    return results
+
+
+def _train_one(
+    request: TrainRequest,
+    worker: WorkerCapabilities,
+    workers: Sequence[WorkerCapabilities],
+    seed: int | None,
+) -> Result:
+    paths = VarPaths.default()
+    config = request.worker_config(new_run_id(), seed)
+    run_config = run_config_for(config, worker)
+    check_allowed(run_config, workers, load_settings(paths.settings))
+    files = write_run_files(paths, run_config, config)
+    result = None
+    try:
+        result = _run(request, run_config, config, files)
+    finally:
+        # Nothing was trained: nothing is left behind.
+        if result is None or result.return_code in _REFUSALS:
+            files.remove()
+    _report(request, result)
+    return result
+
+
+def _run(
+    request: TrainRequest, run_config: RunConfig, config: Mapping[str, Any], files: RunFiles
+) -> Result:
+    run_id, mode = config["run_id"], config["extras"].get("mode") or "train"
+    paths = VarPaths.default()
+    environment = _environment(run_config, config, paths)
+    module = run_config.metadata.worker.module
+    progress = Progress(f"{request.algorithm.name} on {request.env_id}", request.total_timesteps)
+    command = worker_command(module, files.worker_config)
+    if request.validate:
+        checked, summary = dry_run(command, environment)
+        if checked.return_code != EXIT_OK:
+            return Result(run_id, paths.run(run_id, mode), checked, progress)
+        if not request.json:
+            print("\n".join(summary_lines(summary)))
+    with choose_display(progress, is_silent=request.json) as display:
+        run = run_worker(command, environment, progress, display)
+    return Result(run_id, paths.run(run_id, mode), run, progress)
+
+
+def _environment(
+    run_config: RunConfig, config: Mapping[str, Any], paths: VarPaths
+) -> dict[str, str]:
+    """Return the variables of the worker: the run's, its secrets, and where its data goes."""
+    _, secrets = take_secrets(config["extras"])
+    return {
+        **run_config.environment,
+        **secrets,
+        "MOSAIC_RUN_ID": config["run_id"],
+        "MOSAIC_VAR_DIR": str(paths.root),
+    }
+
+
+def _report(request: TrainRequest, result: Result) -> None:
+    if result.return_code in _REFUSALS:
+        print(f"mosaic: {result.error}", file=sys.stderr)
+        return
+    if request.json:
+        if result.error is not None:
+            print(f"mosaic: {result.error}", file=sys.stderr)
+        return
+    out = sys.stderr if result.run.status == "failed" else sys.stdout
+    print("\n".join(result.lines()), file=out)
+
+
+def _series_lines(request: TrainRequest, results: Sequence[Result]) -> list[str]:
+    """Return one row a seed."""
+    lines = [f"{request.algorithm.name} on {request.env_id}, {len(results)} seeds"]
+    lines.append(f"  {'seed':<12}{'status':<12}{'return':<10}evaluation")
+    for seed, result in zip(request.seeds, results, strict=False):
+        score, evaluation = result.progress.recent_return, result.evaluation
+        lines.append(
+            f"  {seed!s:<12}{result.run.status:<12}{format_score(score):<10}"
+            f"{format_score(evaluation)}"
+        )
+    return lines
