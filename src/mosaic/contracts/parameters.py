@@ -69,11 +69,11 @@ class Parameter:
         elif self.range is not None:
             low, high = self.range
             if low is not None and high is not None:
-                text += f" from {low:g} to {high:g}"
+                text += f" from {_bound(low)} to {_bound(high)}"
             elif low is not None:
-                text += f" of at least {low:g}"
+                text += f" of at least {_bound(low)}"
             elif high is not None:
-                text += f" of at most {high:g}"
+                text += f" of at most {_bound(high)}"
         return text + (", or null" if self.optional else "")
 
     def check(self, value: Any) -> Any:
@@ -103,6 +103,11 @@ class Parameter:
     def _refusal(self, value: Any) -> ConfigError:
         shown = "null" if value is None else repr(value)
         return ConfigError(f"{self.name}={shown} is not allowed: give {self.allowed()}.")
+
+
+def _bound(number: float) -> str:
+    """Return a limit in full: 4294967295, where a format of "g" gives 4.29497e+09."""
+    return str(int(number)) if float(number).is_integer() else str(number)
 
 
 def _as_kind(value: Any, kind: str) -> Any:
