@@ -124,7 +124,8 @@ def _required(config: Mapping[str, Any], name: str) -> Any:
 
 
 def _count(name: str, value: Any) -> int | None:
-    count: int | None = Parameter(name, "int", None, "", optional=True, range=(0, None)).check(value)
+    parameter = Parameter(name, "int", None, "", optional=True, range=(0, None))
+    count: int | None = parameter.check(value)
     return count
 
 

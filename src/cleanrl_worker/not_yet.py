@@ -1,0 +1,64 @@
+"""What the contract names and this version does not do: refused, never silently ignored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from mosaic.contracts.errors import ConfigError
+
+
+class NotYet(NamedTuple):
+    """A setting that asks for a feature which is still to come."""
+
+    setting: str
+    feature: str
+    is_asked_for: Callable[[Any], bool] = bool
+
+
+def _equals(wanted: str) -> Callable[[Any], bool]:
+    return lambda value: value == wanted
+
+
+NOT_IN_THIS_VERSION: tuple[NotYet, ...] = (
+    NotYet(
+        "algo", "Running a script of a CleanRL checkout", lambda name: name.startswith("cleanrl:")
+    ),
+    NotYet("cleanrl_home", "Running a script of a CleanRL checkout"),
+    NotYet("bundle", "Dependency bundles"),
+    NotYet("mode", "Resuming from a checkpoint", _equals("resume_training")),
+    NotYet("checkpoint_path", "Resuming from a checkpoint"),
+    NotYet("auto_resume", "Resuming from a checkpoint"),
+    NotYet("mode", "Policy evaluation", _equals("policy_eval")),
+    NotYet("policy_path", "Policy evaluation"),
+    NotYet("mode", "Interactive stepping", _equals("interactive")),
+    NotYet("--interactive", "Interactive stepping"),
+    NotYet("curriculum_schedule", "Curricula"),
+    NotYet("curriculum", "Curricula"),
+    NotYet("teacher_policy_path", "Learning from a teacher"),
+    NotYet("teacher_model_exp_name", "Learning from a teacher"),
+    NotYet("train_teacher_steps", "Learning from a teacher"),
+    NotYet("track_wandb", "W&B tracking"),
+    NotYet("upload_model", "Uploading models"),
+    NotYet("--grpc", "The connection to the trainer daemon"),
+)
+
+
+def refuse_what_is_missing(
+    settings: Mapping[str, Any], rows: Iterable[NotYet] = NOT_IN_THIS_VERSION
+) -> None:
+    """Refuse the first setting that asks for what is still to come."""
+    for row in rows:
+        value = settings.get(row.setting)
+        if value is not None and row.is_asked_for(value):
+            raise ConfigError(
+                f"{_show(row.setting, value)}: {row.feature} is not in this version of MOSAIC. "
+                f"Leave {row.setting} out."
+            )
+
+
+def _show(setting: str, value: Any) -> str:
+    if setting.startswith("--") or isinstance(value, dict | list):
+        return setting
+    return f"{setting}={value if isinstance(value, str) else json.dumps(value)}"
