@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -30,7 +31,11 @@ def has_egl() -> bool:
     """Make a context in another process: MuJoCo ends the process when it fails twice."""
     command = [sys.executable, "-c", RENDER_ONE_CONTEXT]
     environment = {**os.environ, "MUJOCO_GL": "egl"}
-    done = subprocess.run(command, env=environment, capture_output=True, check=False, timeout=60)
+    # In a folder of its own: a failure leaves MUJOCO_LOG.TXT in the working directory.
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            command, env=environment, cwd=folder, capture_output=True, check=False, timeout=60
+        )
     return done.returncode == 0
 
 
