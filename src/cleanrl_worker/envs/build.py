@@ -1,19 +1,47 @@
-"""Building the environments of a run."""
+"""Building the environments of a run: the one entrance."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 
+from cleanrl_worker.envs.normalise import NormalisedEnvs
 from cleanrl_worker.envs.registry import ResolvedEnv, make
-from cleanrl_worker.envs.vector import EnvBatch, SyncEnvs
+from cleanrl_worker.envs.sync import SyncEnvs
+from cleanrl_worker.envs.vector import EnvBatch
 from mosaic.contracts.errors import DependencyMissing
 
 
-def build_envs(env: ResolvedEnv, num_envs: int, *, video_dir: Path | None = None) -> EnvBatch:
+@dataclass(frozen=True, slots=True)
+class Normalisation:
+    """Normalise observations and rewards; frozen for an evaluation."""
+
+    gamma: float
+    frozen: bool = False
+
+
+def build_envs(
+    env: ResolvedEnv,
+    num_envs: int,
+    *,
+    backend: str = "sync",
+    video_dir: Path | None = None,
+    normalise: Normalisation | None = None,
+) -> EnvBatch:
     """Build a batch of environments; the first one is filmed where a video folder is given."""
+    envs = _build_backend(env, num_envs, backend, video_dir)
+    if normalise is None:
+        return envs
+    return NormalisedEnvs(envs, gamma=normalise.gamma, frozen=normalise.frozen)
+
+
+def _build_backend(
+    env: ResolvedEnv, num_envs: int, backend: str, video_dir: Path | None
+) -> EnvBatch:
+    assert backend == "sync", backend
 
     def make_one(index: int) -> gym.Env[Any, Any]:
         if index == 0 and video_dir is not None:
