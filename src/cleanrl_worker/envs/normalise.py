@@ -81,7 +81,7 @@ class NormalisedEnvs:
         self.action_space: gym.Space[Any] = envs.action_space
         self.max_episode_steps = envs.max_episode_steps
         shape = envs.observation_space.shape
-        self.observation_space = spaces.Box(-CLIP, CLIP, shape, np.float32)
+        self.observation_space: spaces.Box = spaces.Box(-CLIP, CLIP, shape, np.float32)
         self._obs_moments = RunningMoments(shape)
         self._return_moments = RunningMoments(())
         self._returns = np.zeros(envs.num_envs, np.float64)

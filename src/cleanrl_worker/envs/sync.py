@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium as gym
@@ -54,13 +54,13 @@ class SyncEnvs:
         return obs
 
     def step(self, actions: Array) -> Step:
-        encode, totals, lengths = self._encoder.encode, self._totals, self._lengths
+        steps, encode = self._steps, self._encoder.encode
+        totals, lengths = self._totals, self._lengths
         next_obs = self._encoder.allocate(self.num_envs)
         rewards, terminated, truncated = [], [], []
         ended: list[int] = []
-        index = 0
-        for step, action in zip(self._steps, self._decode(actions), strict=True):
-            observation, reward, is_terminated, is_truncated, _ = step(action)
+        for index, action in enumerate(self._decode(actions)):
+            observation, reward, is_terminated, is_truncated, _ = steps[index](action)
             next_obs[index] = encode(observation)
             reward = float(reward)
             rewards.append(reward)
@@ -72,7 +72,6 @@ class SyncEnvs:
             truncated.append(is_truncated)
             if is_terminated or is_truncated:
                 ended.append(index)
-            index += 1
         if not ended:
             none = self._none_ended
             return Step(next_obs, np.array(rewards, np.float32), none, none, next_obs, ())
@@ -96,6 +95,12 @@ class SyncEnvs:
         for index in ended:
             self._totals[index], self._lengths[index] = 0.0, 0
         return episodes
+
+    def state_dict(self) -> dict[str, Array]:
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Array]) -> None:
+        assert not state, f"plain environments keep no statistics: {sorted(state)}"
 
     def rebuild(self) -> None:
         self.close()

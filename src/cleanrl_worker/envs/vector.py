@@ -10,7 +10,7 @@ that. Actions of a Box are clipped to its bounds; those of a Discrete count from
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import gymnasium as gym
