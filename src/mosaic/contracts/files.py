@@ -60,6 +60,8 @@ def read_json(path: Path, *, what: str) -> Any:
             f"{what} {str(path)!r} is not JSON: {error.msg} at line {error.lineno}, "
             f"column {error.colno}."
         ) from None
+    except RecursionError:
+        raise ConfigError(f"{what} {str(path)!r} is not JSON that we read: too deep.") from None
 
 
 def make_directory(path: Path, *, what: str) -> None:

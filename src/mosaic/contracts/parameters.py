@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import math
+import re
 import types
 import typing
 from collections.abc import Iterable, Mapping, Sequence
@@ -207,6 +208,11 @@ def to_flags(parameter: Parameter, value: Any) -> list[str]:
 
 
 class _Parser(argparse.ArgumentParser):
+    def __init__(self, owner: str) -> None:
+        super().__init__(prog=owner, add_help=False, allow_abbrev=False)
+        # argparse takes -3e-4 for a flag: its own pattern of a negative number knows no exponent.
+        self._negative_number_matcher = re.compile(r"-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
+
     def error(self, message: str) -> NoReturn:
         raise ConfigError(message[:1].upper() + message[1:] + ".")
 
@@ -229,7 +235,7 @@ def parse_given(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the values that the flags give, and the words that belong to no parameter."""
     by_name = {parameter.name: parameter for parameter in parameters}
-    parser = _Parser(add_help=False, allow_abbrev=False, prog=owner)
+    parser = _Parser(owner)
     for parameter in by_name.values():
         # CleanRL's users write --num-envs and --num_envs alike.
         spellings = dict.fromkeys((parameter.flag, "--" + parameter.name))
