@@ -54,6 +54,14 @@ class LocalRun:
         return self.end.payload if self.end is not None else {}
 
 
+def describe_exit(code: int) -> str:
+    """Say how a process ended that told nothing itself."""
+    if code > 128:
+        with contextlib.suppress(ValueError):
+            return f"The worker was killed by {signal.Signals(code - 128).name}."
+    return f"The worker ended with exit code {code} and said nothing."
+
+
 def worker_command(module: str, config: Path, *switches: str) -> list[str]:
     return [sys.executable, "-m", module, "--config", str(config), *switches]
 

@@ -11,28 +11,32 @@ from mosaic.contracts.parameters import Parameter
 
 _WIDEST = 110
 _MIN_HELP_WIDTH = 24
-_COLUMN_LIMITS = (24, 12, 20)  # flag, default, range
 
 
 def parameter_lines(parameters: Iterable[Parameter], width: int | None = None) -> list[str]:
-    """Return a row for each parameter; the help is broken inside its own column."""
+    """Return a row for each parameter, or in a narrow window a paragraph."""
     rows = [(each.flag, show(each.default), show_range(each), each.help) for each in parameters]
     width = width or min(_WIDEST, shutil.get_terminal_size().columns)
-    columns = [
-        min(limit, max((len(row[index]) for row in rows), default=0))
-        for index, limit in enumerate(_COLUMN_LIMITS)
-    ]
-    return [line for row in rows for line in _lines(row, columns, width)]
+    columns = [max((len(row[index]) for row in rows), default=0) for index in range(3)]
+    start = 2 + sum(column + 2 for column in columns if column)
+    if width - start < _MIN_HELP_WIDTH:
+        return [line for row in rows for line in _paragraph(row, width)]
+    return [line for row in rows for line in _row(row, columns, width - start)]
 
 
-def _lines(row: Sequence[str], columns: Sequence[int], width: int) -> list[str]:
-    cells = [f"{cell:<{column}}" for cell, column in zip(row, columns, strict=False) if column]
-    front = "  " + "  ".join(cells) + "  "
-    start = len("  " + "".join(" " * column + "  " for column in columns if column))
-    if width - start < _MIN_HELP_WIDTH:  # a narrow window: the help has a line of its own
-        front, start = front.rstrip() + "\n" + " " * 6, 6
-    text = textwrap.wrap(row[-1], width - start) or [""]
-    return (front + text[0]).splitlines() + [" " * start + more for more in text[1:]]
+def _row(row: Sequence[str], columns: Sequence[int], help_width: int) -> list[str]:
+    cells = [f"{cell:<{column}}  " for cell, column in zip(row, columns, strict=False) if column]
+    front = "  " + "".join(cells)
+    text = textwrap.wrap(row[-1], help_width) or [""]
+    return [front + text[0], *(" " * len(front) + more for more in text[1:])]
+
+
+def _paragraph(row: Sequence[str], width: int) -> list[str]:
+    flag, default, allowed, help_text = row
+    facts = [f"default {default}"] if default else []
+    facts += [allowed] if allowed else []
+    text = f"{help_text} [{'; '.join(facts)}]" if facts else help_text
+    return [f"  {flag}", *(f"      {line}" for line in textwrap.wrap(text, max(10, width - 6)))]
 
 
 def show(value: Any) -> str:

@@ -91,7 +91,7 @@ class Progress:
         """Return the parts of the line, from the fullest form to the barest."""
         steps = f"{format_count(self.step)}/{format_count(self.total_steps)}"
         score = format_score(self.recent_return)
-        rate = format_count(self.steps_per_second or 0)
+        rate = "-" if self.steps_per_second is None else format_count(self.steps_per_second)
         left = "-:--" if self.seconds_left is None else format_clock(self.seconds_left)
         ending, short_ending = (
             ("evaluating", "eval") if self.is_evaluating else (f"{left} left", left)

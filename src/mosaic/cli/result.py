@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mosaic.cli.formatting import format_count, format_duration, format_score, short_path
-from mosaic.cli.local_run import LocalRun
+from mosaic.cli.local_run import LocalRun, describe_exit
 from mosaic.cli.progress import EVALUATION_TAG, Progress
 from mosaic.contracts.events import STDERR_TAIL_LINES
 from mosaic.contracts.paths import RunPaths
@@ -54,7 +54,7 @@ class Result:
         told = self.run.payload.get("error")
         last = self.run.stderr[-1] if self.run.stderr else ""
         text = told if isinstance(told, str) and told else last
-        return " ".join(text.split()) or f"the worker ended with exit code {self.return_code}."
+        return " ".join(text.split()) or describe_exit(self.return_code)
 
     def to_json(self) -> dict[str, Any]:
         document = {
@@ -126,12 +126,13 @@ class Result:
     def _artifacts(self) -> list[tuple[str, str | None]]:
         artifacts = self.manifest.get("artifacts")
         found = artifacts if isinstance(artifacts, Mapping) else {}
+        log = self.paths.stderr_log if self.run.status == "failed" else self.paths.logs
         return [
             ("model", _text(found, "policy", "path")),
             ("checkpoint", _text(found, "checkpoints", "latest")),
             ("tensorboard", _text(found, "tensorboard", "relative_path")),
             ("metrics", self.paths.relative(self.paths.metrics)),
-            ("logs", self.paths.relative(self.paths.logs)),
+            ("logs", self.paths.relative(log)),
         ]
 
 

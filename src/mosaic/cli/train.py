@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 
 from mosaic.cli.catalogue import load_catalogue
@@ -11,6 +10,8 @@ from mosaic.cli.parameter_table import parameter_lines
 from mosaic.cli.train_flags import OWN, extras_flags, hyperparameters, parse_train
 from mosaic.cli.train_local import train_locally
 from mosaic.contracts.errors import EXIT_OK, ConfigError, DaemonUnreachable
+from mosaic.contracts.extras import RESERVED
+from mosaic.contracts.parameters import Parameter
 from mosaic.contracts.schema import AlgorithmSchema
 
 USAGE = """\
@@ -53,20 +54,20 @@ def run(words: Sequence[str]) -> int:
     if request.json:
         documents = [result.to_json() for result in results]
         print(json.dumps(documents[0] if len(request.seeds) == 1 else {"runs": documents}))
-    for result in results:
-        if result.return_code != EXIT_OK:
-            sys.stdout.flush()
-            return result.return_code
-    return EXIT_OK
+    return next((result.return_code for result in results if result.return_code), EXIT_OK)
 
 
 def _help(algorithm: AlgorithmSchema) -> list[str]:
     sections = [
         ("flags of every training", OWN),
         (f"hyperparameters of {algorithm.name}", hyperparameters(algorithm)),
-        ("keys of extras", extras_flags()),
+        ("keys of extras", [flag for flag in extras_flags() if not _is_other_name(flag)]),
     ]
     lines = [f"usage: mosaic train {algorithm.name} --env-id ENV [flags]", "", algorithm.summary]
     for title, parameters in sections:
         lines += ["", f"{title}:", *parameter_lines(parameters)]
     return lines
+
+
+def _is_other_name(flag: Parameter) -> bool:
+    return flag.name not in RESERVED or RESERVED[flag.name].alias_of is not None

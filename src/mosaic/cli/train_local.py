@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -34,6 +35,7 @@ def train_locally(
     for seed in request.seeds:
         result = _train_one(request, worker, workers, seed)
         results.append(result)
+        request = dataclasses.replace(request, validate=False)  # the seed changes nothing in it
         if result.return_code not in (EXIT_OK, EXIT_FAILED):
             break
     if len(results) > 1 and not request.json:
