@@ -50,8 +50,8 @@ class RunningMoments:
 
     def state_dict(self, prefix: str) -> dict[str, Array]:
         return {
-            f"{prefix}.mean": self.mean.copy(),
-            f"{prefix}.var": self.var.copy(),
+            f"{prefix}.mean": np.array(self.mean),
+            f"{prefix}.var": np.array(self.var),
             f"{prefix}.count": np.array(self.count),
         }
 

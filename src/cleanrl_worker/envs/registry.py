@@ -5,113 +5,184 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import warnings
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
+from gymnasium.envs.registration import EnvSpec
 
 from mosaic.contracts.errors import ConfigError, DependencyMissing, suggest
+from mosaic.contracts.settings import OperatorSettings, check_env_id
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A family of environments: the module that registers its ids, and the extra that brings it."""
+    """A family of environments, and the package that brings it.
+
+    An id belongs to it by how it begins, in which case importing `module` registers the ids, or by
+    where Gymnasium, which knows the id by itself, has its code.
+    """
 
     name: str
+    module: str
+    extra: str
     prefixes: tuple[str, ...] = ()
-    module: str | None = None
-    extra: str | None = None
-    entry_points: tuple[str, ...] = ()  # how Gymnasium's own ids of this family begin
+    code: tuple[str, ...] = ()
+
+    def owns(self, env_id: str, spec: EnvSpec | None) -> bool:
+        if env_id.lower().startswith(tuple(prefix.lower() for prefix in self.prefixes)):
+            return True
+        entry_point = spec.entry_point if spec is not None else None
+        return isinstance(entry_point, str) and entry_point.startswith(self.code)
+
+    def is_installed(self) -> bool:
+        return importlib.util.find_spec(self.module) is not None
+
+    def register(self) -> None:
+        if self.prefixes:
+            gym.register_envs(importlib.import_module(self.module))
 
 
-GYMNASIUM = Family("gymnasium")
-BOX2D = Family("gymnasium", module="Box2D", extra="box2d", entry_points=("gymnasium.envs.box2d",))
 FAMILIES = (
-    Family("babyai", ("BabyAI-",), "minigrid", "minigrid"),
-    Family("minigrid", ("MiniGrid-",), "minigrid", "minigrid"),
-    BOX2D,
-    Family("mujoco", (), "mujoco", "mujoco", ("gymnasium.envs.mujoco",)),
+    Family("gymnasium", "Box2D", "box2d", code=("gymnasium.envs.box2d.",)),
+    Family("gymnasium", "jax", "jax", code=("gymnasium.envs.phys2d.", "gymnasium.envs.tabular.")),
+    Family("mujoco", "mujoco", "mujoco", code=("gymnasium.envs.mujoco.",)),
+    Family("minigrid", "minigrid", "minigrid", prefixes=("MiniGrid-",)),
+    Family("babyai", "minigrid", "minigrid", prefixes=("BabyAI-",)),
 )
+OTHERS = "gymnasium"  # classic control, toy text, and what users register themselves
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedEnv:
+    """An id that can be made here. `notes` are for the user to read."""
+
     id: str
     family: str
     notes: tuple[str, ...] = ()
 
 
-def missing_extra(env_id: str, family: Family) -> DependencyMissing:
-    return DependencyMissing(
-        f"env_id={env_id!r} needs the package {family.module!r}, which is not installed.",
-        hint=f"Install it with: pip install 'mosaic-rl[{family.extra}]'",
+def resolve(env_id: str, allowed_modules: Collection[str] = ()) -> ResolvedEnv:
+    """Check that the id can be made here; bad ones are refused by name.
+
+    "module:Env" imports that module, so it is refused unless the module is among those allowed.
+    """
+    check_env_id(env_id, OperatorSettings(env_modules=tuple(allowed_modules)))
+    module, separator, name = env_id.rpartition(":")
+    if separator:
+        _import_registering_module(env_id, module)
+    family = _family_of(name)
+    if family is not None:
+        if not family.is_installed():
+            raise _missing(env_id, family)
+        family.register()
+    spec = _find_spec(name)
+    return ResolvedEnv(
+        module + separator + spec.id,
+        OTHERS if family is None else family.name,
+        _notes(name, spec),
     )
-
-
-def family_of(env_id: str) -> Family:
-    """Return the family by the id's prefix, or by where Gymnasium's registry says it lives."""
-    for family in FAMILIES:
-        if family.prefixes and env_id.startswith(family.prefixes):
-            return family
-    spec = gym.registry.get(env_id)
-    entry_point = spec.entry_point if spec is not None else None
-    if isinstance(entry_point, str):
-        for family in FAMILIES:
-            if family.entry_points and entry_point.startswith(family.entry_points):
-                return family
-    return GYMNASIUM
-
-
-def resolve(env_id: str) -> ResolvedEnv:
-    """Check that the id can be made here; bad ones are refused by name."""
-    family = family_of(env_id)
-    if family.module is not None and importlib.util.find_spec(family.module) is None:
-        raise missing_extra(env_id, family)
-    if family.prefixes:
-        assert family.module is not None
-        gym.register_envs(importlib.import_module(family.module))
-    with warnings.catch_warnings(record=True) as raised:
-        warnings.simplefilter("always")
-        try:
-            gym.spec(env_id)
-        except gym.error.Error as error:
-            raise _unknown(env_id, error) from None
-    return ResolvedEnv(env_id, family.name, _notes(env_id, raised))
-
-
-def _unknown(env_id: str, error: gym.error.Error) -> ConfigError:
-    if isinstance(error, gym.error.DeprecatedEnv | gym.error.VersionNotFound):
-        name = env_id.rpartition("-v")[0]
-        versions = sorted(known for known in gym.registry if known.rpartition("-v")[0] == name)
-        return ConfigError(
-            f"env_id={env_id!r} does not exist in this version. Use {' or '.join(versions)}."
-        )
-    return ConfigError(
-        f"env_id={env_id!r} is not a registered environment.{suggest(env_id, gym.registry)}"
-    )
-
-
-def _notes(env_id: str, raised: list[warnings.WarningMessage]) -> tuple[str, ...]:
-    name, _, version = env_id.rpartition("-v")
-    newest = max(
-        (
-            int(known.rpartition("-v")[2])
-            for known in gym.registry
-            if known.startswith(name + "-v") and known.rpartition("-v")[2].isdigit()
-        ),
-        default=None,
-    )
-    if version.isdigit() and newest is not None and newest > int(version):
-        return (f"{env_id} is an older version: {name}-v{newest} is current.",)
-    return ()
 
 
 def make(env: ResolvedEnv, **options: Any) -> gym.Env[Any, Any]:
     """Make one environment, without the checker that costs time on every step."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # said once, by resolve's notes
-            warnings.filterwarnings("ignore", message=".*out of date.*")
+            # That a newer version exists is said once, by the notes.
+            warnings.filterwarnings("ignore", message=".*out of date")
             return gym.make(env.id, disable_env_checker=True, **options)
-    except gym.error.DependencyNotInstalled:
-        raise missing_extra(env.id, family_of(env.id)) from None
+    except gym.error.DependencyNotInstalled as error:
+        family = _family_of(env.id.rpartition(":")[2])
+        if family is not None and not family.is_installed():
+            raise _missing(env.id, family) from None
+        raise DependencyMissing(f"env_id={env.id!r} cannot be made here: {error}") from None
+    except (gym.error.Error, ImportError) as error:
+        raise ConfigError(
+            f"env_id={env.id!r} cannot be made here: {error}", hint=_newer(env.id)
+        ) from None
+
+
+def _import_registering_module(env_id: str, module: str) -> None:
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        raise DependencyMissing(
+            f"env_id={env_id!r} needs the module {module!r}, which cannot be imported: {error}.",
+            hint="Install it where MOSAIC is installed.",
+        ) from None
+
+
+def _family_of(env_id: str) -> Family | None:
+    spec = gym.registry.get(env_id)
+    return next((family for family in FAMILIES if family.owns(env_id, spec)), None)
+
+
+def _missing(env_id: str, family: Family) -> DependencyMissing:
+    return DependencyMissing(
+        f"env_id={env_id!r} needs the package {family.module!r}, which is not installed.",
+        hint=f"Install it with: pip install 'mosaic-rl[{family.extra}]'",
+    )
+
+
+def _find_spec(env_id: str) -> EnvSpec:
+    spec = gym.registry.get(env_id)
+    newest = _newest(env_id)
+    if spec is None and newest is not None and not _has_version(env_id):
+        return newest
+    if spec is None and newest is not None:
+        raise ConfigError(
+            f"env_id={env_id!r} does not exist in Gymnasium {gym.__version__}. Use {newest.id!r}."
+        )
+    if spec is None:
+        raise _unknown(env_id)
+    if not _is_real(spec):
+        raise ConfigError(
+            f"env_id={env_id!r} is a name that Gymnasium {gym.__version__} keeps, but cannot make.",
+            hint=f"Use {newest.id!r}." if newest is not None else None,
+        )
+    return spec
+
+
+def _unknown(env_id: str) -> ConfigError:
+    for family in FAMILIES:
+        if family.is_installed():
+            family.register()
+    return ConfigError(
+        f"env_id={env_id!r} is not a registered environment.{suggest(env_id, gym.registry)}",
+        hint="'mosaic envs' lists them.",
+    )
+
+
+def _is_real(spec: EnvSpec) -> bool:
+    """Say whether there is code behind the id: old ones end in a function that raises."""
+    return getattr(spec.entry_point, "__module__", None) != "gymnasium.envs"
+
+
+def _has_version(env_id: str) -> bool:
+    return env_id.rpartition("-v")[2].isdigit()
+
+
+def _newest(env_id: str) -> EnvSpec | None:
+    """Return the newest version of the environment that there is code for."""
+    name = env_id.rpartition("-v")[0] if _has_version(env_id) else env_id
+    versions = [
+        spec
+        for spec in gym.registry.values()
+        if spec.version is not None and spec.id == f"{name}-v{spec.version}" and _is_real(spec)
+    ]
+    return max(versions, key=lambda spec: spec.version or 0, default=None)
+
+
+def _newer(env_id: str) -> str | None:
+    newest = _newest(env_id)
+    return None if newest is None or newest.id == env_id else f"Use {newest.id!r}."
+
+
+def _notes(asked: str, spec: EnvSpec) -> tuple[str, ...]:
+    newest = _newest(spec.id)
+    if asked != spec.id:
+        return (f"{asked} is taken as {spec.id}, its newest version.",)
+    if newest is not None and newest.id != spec.id:
+        return (f"{spec.id} is an older version: {newest.id} is current.",)
+    return ()

@@ -10,7 +10,7 @@ that. Actions of a Box are clipped to its bounds; those of a Discrete count from
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import gymnasium as gym
@@ -55,10 +55,5 @@ class EnvBatch(Protocol):
 
     def rebuild(self) -> None:
         """Close every environment and build it anew: a used one is not always a fresh one."""
-
-    def state_dict(self) -> dict[str, Array]:
-        """Return what outlives a cut: statistics of normalisers, never environments."""
-
-    def load_state_dict(self, state: Mapping[str, Array]) -> None: ...
 
     def close(self) -> None: ...
