@@ -1,0 +1,120 @@
+"""The manifest: every key from the first second, and what is found in the run directory."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cleanrl_worker.analytics import RunManifest, find_checkpoints, find_policy, find_videos
+from cleanrl_worker.config import CleanRLWorkerConfig
+from mosaic.contracts.manifest import RunStatus
+from mosaic.contracts.paths import RunPaths
+from mosaic.contracts.worker_config import Reservation
+
+# contract.md, section 7.
+KEYS = {
+    "schema_version", "run_id", "worker_type", "algo", "env_id", "seed", "mode", "status",
+    "artifacts", "metrics", "resources", "requirements", "lineage", "notes",
+    "tensorboard_dir", "wandb_run_path", "wandb_run_id", "optuna_db_path", "checkpoints_dir",
+    "checkpoints",
+}  # fmt: skip
+INNER_KEYS = {
+    "artifacts": {"tensorboard", "wandb", "optuna", "checkpoints", "policy", "videos", "logs"},
+    "metrics": {"final"},
+    "resources": {"reserved", "peak_rss_mb", "peak_gpu_mb", "steps_per_second"},
+    "requirements": {"bundle", "packages"},
+    "lineage": {"parent_run_id", "checkpoint_path", "exact"},
+}
+ARTIFACT_KEYS = {
+    "tensorboard": {"enabled", "relative_path"},
+    "wandb": {"enabled", "run_path", "run_id", "entity", "project", "mode", "relative_path"},
+    "optuna": {"db_path", "study_name"},
+    "checkpoints": {"directory", "latest", "best", "files"},
+    "policy": {"path"},
+    "videos": {"directory", "files"},
+}
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> RunPaths:
+    return RunPaths(tmp_path)
+
+
+def manifest_of(paths: RunPaths, **extras: Any) -> RunManifest:
+    config = CleanRLWorkerConfig(
+        run_id="run-1",
+        algo="ppo",
+        env_id="CartPole-v1",
+        total_timesteps=10,
+        seed=3,
+        extras=extras,
+        reservation=Reservation(2, 900, 0),
+    )
+    return RunManifest(config, paths)
+
+
+def test_every_key_is_there_from_the_first_second(paths: RunPaths) -> None:
+    document = manifest_of(paths).document(RunStatus.RUNNING)
+    assert set(document) == KEYS
+    for name, keys in INNER_KEYS.items():
+        assert set(document[name]) == keys
+    for name, keys in ARTIFACT_KEYS.items():
+        assert set(document["artifacts"][name]) == keys
+    assert document["status"] == "running"
+    assert document["resources"]["reserved"] == {"cpus": 2, "memory_mb": 900, "gpus": 0}
+    assert document["requirements"]["packages"]["gymnasium"]
+
+
+def test_paths_are_relative_to_the_run_directory(paths: RunPaths) -> None:
+    (paths.checkpoints / "step-9.ckpt").mkdir(parents=True)
+    (paths.videos).mkdir()
+    (paths.videos / "a.mp4").write_bytes(b"")
+    text = json.dumps(manifest_of(paths).document(RunStatus.RUNNING))
+    assert str(paths.root) not in text
+
+
+def test_checkpoints_are_listed_by_step(paths: RunPaths) -> None:
+    for name in ("step-900.ckpt", "step-1000.ckpt", "step-10.ckpt", "replay", "step-x.ckpt"):
+        (paths.checkpoints / name).mkdir(parents=True)
+    found = find_checkpoints(paths)
+    assert found.files == tuple(f"checkpoints/step-{step}.ckpt" for step in (10, 900, 1000))
+    assert found.latest == "checkpoints/step-1000.ckpt"
+
+
+def test_the_newest_model_is_the_policy(paths: RunPaths) -> None:
+    assert find_policy(paths) is None
+    for number, name in enumerate(("a", "b")):
+        model = paths.models / name / "ppo.cleanrl_model"
+        model.parent.mkdir(parents=True)
+        model.write_bytes(b"")
+        os.utime(model, (number, number))
+    assert find_policy(paths) == "runs/b/ppo.cleanrl_model"
+
+
+def test_videos_are_found_in_their_folders(paths: RunPaths) -> None:
+    (paths.videos / "run-1-eval").mkdir(parents=True)
+    (paths.videos / "run-1-eval" / "0.mp4").write_bytes(b"")
+    assert find_videos(paths).files == ("videos/run-1-eval/0.mp4",)
+
+
+def test_extras_that_are_for_the_manifest_alone(paths: RunPaths) -> None:
+    document = manifest_of(
+        paths, notes="try", optuna_db="../s.db", wandb_run_path="a/b/c", tensorboard_dir=None
+    ).document(RunStatus.RUNNING)
+    assert document["notes"] == "try"
+    assert document["optuna_db_path"] == document["artifacts"]["optuna"]["db_path"] == "../s.db"
+    assert document["wandb_run_path"] == "a/b/c"
+    assert document["artifacts"]["tensorboard"] == {"enabled": False, "relative_path": None}
+    assert document["tensorboard_dir"] is None
+
+
+def test_a_nan_does_not_keep_the_manifest_from_disk(paths: RunPaths) -> None:
+    manifest = manifest_of(paths)
+    manifest.save(manifest.document(RunStatus.FAILED, final_values={"losses/value_loss": math.nan}))
+    document = json.loads(paths.manifest.read_text())
+    assert document["metrics"]["final"] == {"losses/value_loss": "nan"}
