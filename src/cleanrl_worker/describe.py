@@ -18,8 +18,10 @@ _PLUMBING = frozenset({"dry_run", "checkpoint_path"})
 def recipe_parameters(recipe: Recipe) -> tuple[Parameter, ...]:
     """Return the run options and the hyperparameters of a recipe, with its own defaults."""
     config_type = importlib.import_module(recipe.module).Config
-    options = parameters_of(RunOptions, recipe.overrides)
-    return options + parameters_of(config_type, recipe.overrides)
+    declared = parameters_of(RunOptions, recipe.overrides) + parameters_of(
+        config_type, recipe.overrides
+    )
+    return tuple(parameter for parameter in declared if parameter.name not in recipe.omits)
 
 
 def describe() -> dict[str, Any]:

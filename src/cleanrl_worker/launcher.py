@@ -6,6 +6,7 @@ Runs one algorithm in the working directory, alone or under a worker.
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import time
@@ -56,36 +57,28 @@ def _report_summary(channel: Channel, summary: dict[str, Any]) -> None:
 
 
 def _train(prepared: Prepared, channel: Channel) -> int:
-    from cleanrl_worker.recording import MetricFile, Run
-
-    options = prepared.options
-    name = options.exp_name or prepared.recipe.name
-    model_dir = Path("runs") / run_name(prepared.env.id, name, options.seed, int(time.time()))
+    name = prepared.options.exp_name or prepared.recipe.name
+    model_dir = Path("runs") / run_name(
+        prepared.env.id, name, prepared.options.seed, int(time.time())
+    )
     model_dir.mkdir(parents=True, exist_ok=True)
-    run = Run(
-        total_timesteps=options.total_timesteps,
-        seed=options.seed,
-        channel=channel,
-        metrics=MetricFile(
-            Path("metrics.jsonl") if channel.is_open else model_dir / "metrics.jsonl"
-        ),
-        tensorboard=_open_tensorboard(prepared, model_dir),
-    )
+    run = _open_run(prepared, channel, model_dir)
     _stop_on_signal(run)
-    channel.send(
-        "prepared",
-        device=str(prepared.device),
-        backend=type(prepared.envs).__name__,
-        warnings=list(prepared.warnings),
-    )
+    _report_start(prepared, channel)
     try:
         prepared.algorithm.train(
             run, prepared.config, prepared.envs, prepared.agent, prepared.device
         )
         speed = run.steps_per_second
         prepared.envs.close()
-        if not run.should_stop and options.save_model:
-            _save_and_evaluate(run, prepared, model_dir / f"{name}.cleanrl_model", channel)
+        if not run.should_stop:
+            run.finish()
+            if prepared.options.save_model:
+                _save_and_evaluate(run, prepared, model_dir / f"{name}.cleanrl_model", channel)
+    except MosaicError as error:
+        channel.send("rejected", code=error.code, message=error.one_line())
+        print(error.one_line(), file=sys.stderr)
+        return error.exit_code
     finally:
         run.close()
     status = "stopped" if run.should_stop else "completed"
@@ -93,15 +86,60 @@ def _train(prepared: Prepared, channel: Channel) -> int:
     return EXIT_TERMINATED if run.should_stop else EXIT_OK
 
 
-def _open_tensorboard(prepared: Prepared, model_dir: Path) -> Any:
-    directory = prepared.options.tensorboard_dir
-    if directory is None:
-        return None
-    from cleanrl_worker.tensorboard import TensorBoardWriter
+def _open_run(prepared: Prepared, channel: Channel, model_dir: Path) -> Run:
+    """Open the files of the run: under a worker in its directory, alone beside the model."""
+    from cleanrl_worker.cuts import Checkpoints
+    from cleanrl_worker.recording import Run
+    from cleanrl_worker.sinks import MetricFile, MetricSink
 
-    writer = TensorBoardWriter(Path(directory) if directory else model_dir)
-    writer.hyperparameters(prepared.settings())
-    return writer
+    options = prepared.options
+    home = Path() if channel.is_open else model_dir
+    sinks: list[MetricSink] = [MetricFile(home / "metrics.jsonl")]
+    if options.tensorboard_dir is not None:
+        from cleanrl_worker.tensorboard import TensorBoardWriter
+
+        writer = TensorBoardWriter(Path(options.tensorboard_dir or model_dir))
+        writer.hyperparameters(prepared.settings())
+        sinks.append(writer)
+    checkpoint = prepared.origin.checkpoint if prepared.origin is not None else None
+    assert options.checkpoint_interval is not None, "prepare resolves it"
+    checkpoints = Checkpoints(
+        home / "checkpoints",
+        options.checkpoint_interval,
+        options.keep_checkpoints,
+        last_step=checkpoint.step if checkpoint is not None else 0,
+    )
+    return Run(
+        total_timesteps=options.total_timesteps,
+        seed=options.seed,
+        channel=channel,
+        sinks=sinks,
+        checkpoints=checkpoints,
+        description={**prepared.describe(), "run_id": os.environ.get("MOSAIC_RUN_ID")},
+        resume_from=checkpoint,
+    )
+
+
+def _report_start(prepared: Prepared, channel: Channel) -> None:
+    for warning in prepared.warnings:
+        print(f"warning: {warning}", file=sys.stderr, flush=True)
+    channel.send(
+        "prepared",
+        device=str(prepared.device),
+        backend=prepared.options.env_backend,
+        warnings=list(prepared.warnings),
+    )
+    origin = prepared.origin
+    if origin is not None:
+        document = origin.checkpoint.document if origin.checkpoint is not None else {}
+        channel.send(
+            "checkpoint_loaded",
+            path=str(origin.path),
+            step=document.get("step", 0),
+            exact=document.get("exact", False),
+            weights_only=origin.checkpoint is None,
+            parent_run_id=document.get("run_id"),
+        )
 
 
 def _stop_on_signal(run: Run) -> None:
@@ -116,39 +154,36 @@ def _stop_on_signal(run: Run) -> None:
 
 def _save_and_evaluate(run: Run, prepared: Prepared, path: Path, channel: Channel) -> None:
     """Save the weights, then play ten greedy episodes with them."""
+    import torch
+
+    from cleanrl_worker.cuts import Stateful
     from cleanrl_worker.envs.build import build_envs
+    from cleanrl_worker.envs.normalise import NormalisedEnvs
     from cleanrl_worker.evaluation import evaluate
     from cleanrl_worker.models import save_model
 
-    save_model(path, prepared.agent, _describe_model(run, prepared))
+    state = dict(prepared.agent.state_dict())
+    if isinstance(prepared.envs, Stateful):
+        statistics = prepared.envs.state_dict()
+        state |= {key: torch.from_numpy(array) for key, array in statistics.items()}
+    save_model(path, state, {**prepared.describe(), "step": run.step})
     channel.send("model_saved", path=path.as_posix())
+
+    policy = prepared.algorithm.policy(prepared.agent, prepared.envs.action_space, prepared.device)
     envs = build_envs(prepared.env, 1)
-    policy = prepared.algorithm.policy(prepared.agent, prepared.device)
-    episodes = evaluate(
-        policy,
-        envs,
-        episodes=EVALUATION_EPISODES,
-        seed=prepared.options.seed,
-        should_stop=lambda: run.should_stop,
+    if isinstance(prepared.envs, NormalisedEnvs):
+        envs = NormalisedEnvs(envs, gamma=prepared.config.gamma, frozen=True)
+        envs.load_state_dict(prepared.envs.state_dict())
+    run.evaluate(
+        lambda should_stop: evaluate(
+            policy,
+            envs,
+            episodes=EVALUATION_EPISODES,
+            seed=prepared.options.seed,
+            should_stop=should_stop,
+        )
     )
-    for episode in episodes:
-        values = {
-            "eval/episodic_return": episode.total_reward,
-            "eval/episodic_length": episode.length,
-        }
-        run.log(values, x=episode.number)
     envs.close()
-
-
-def _describe_model(run: Run, prepared: Prepared) -> dict[str, Any]:
-    return {
-        "algo": prepared.recipe.name,
-        "env_id": prepared.env.id,
-        "seed": prepared.options.seed,
-        "step": run.step,
-        "architecture": type(prepared.agent).__name__,
-        "settings": prepared.settings(),
-    }
 
 
 if __name__ == "__main__":

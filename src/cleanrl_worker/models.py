@@ -8,22 +8,42 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+import torch.serialization
+from torch import Tensor
 
+from mosaic.contracts.errors import ConfigError
 from mosaic.contracts.files import sync_directory, write_json_whole
 
 MODEL_SUFFIX = ".cleanrl_model"
 
+# What torch raises for a file that would run code; reached through torch, which alone unpickles.
+_UnpicklingError: type[Exception] = torch.serialization.pickle.UnpicklingError  # type: ignore[attr-defined]
 
-def save_model(path: Path, agent: nn.Module, description: Mapping[str, Any]) -> None:
+
+def save_model(path: Path, state: Mapping[str, Any], description: Mapping[str, Any]) -> None:
     """Write `<path>` for `torch.load(weights_only=True)`, and its description as `<stem>.json`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json_whole(path.with_suffix(".json"), dict(description))
     aside = path.with_name(f".{path.name}.tmp")
-    state = {name: tensor.detach().cpu() for name, tensor in agent.state_dict().items()}
     with aside.open("wb") as file:
-        torch.save(state, file)
+        torch.save(dict(state), file)
         file.flush()
         os.fsync(file.fileno())
     os.replace(aside, path)
     sync_directory(path.parent)
+
+
+def load_model(path: Path) -> dict[str, Tensor]:
+    """Read a saved policy's tensors without running anything that the file may hold."""
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError:
+        raise ConfigError(f"The policy {str(path)!r} does not exist.") from None
+    except (_UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ConfigError(f"{str(path)!r} is no saved policy: {reason[:120]}") from None
+    if isinstance(state, dict) and isinstance(state.get("model_weights"), dict):
+        state = state["model_weights"]  # CleanRL's c51 puts its arguments beside the weights
+    if not isinstance(state, dict) or not all(isinstance(item, Tensor) for item in state.values()):
+        raise ConfigError(f"{str(path)!r} is no saved policy: it is not a dictionary of tensors.")
+    return state

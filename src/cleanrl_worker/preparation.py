@@ -6,28 +6,41 @@ Whatever is wrong with a config is found here, before anything is written.
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import torch
 from torch import nn
 
+from cleanrl_worker.cuts import Stateful, resolve_interval
 from cleanrl_worker.describe import recipe_parameters
 from cleanrl_worker.envs.build import build_envs
+from cleanrl_worker.envs.normalise import NormalisedEnvs
 from cleanrl_worker.envs.registry import ResolvedEnv, resolve
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.recipes import Recipe, find_recipe
+from cleanrl_worker.resuming import (
+    Origin,
+    check_same_run,
+    describe_machine,
+    differences,
+    read_origin,
+    take_over,
+)
 from cleanrl_worker.run_options import RunOptions
+from mosaic.contracts.errors import ConfigError
 from mosaic.contracts.parameters import build, parse_flags
 
 DRY_RUN_ENVS = 2
 PROCESS_MB = 350  # a Python process with torch and Gymnasium loaded, measured on Linux
 OPTIMISER_COPIES = 2  # Adam keeps two moments of every weight
+
+_SPACES: dict[str, type[gym.Space[Any]]] = {"discrete": gym.spaces.Discrete, "box": gym.spaces.Box}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,32 +55,66 @@ class Prepared:
     envs: EnvBatch
     agent: nn.Module
     device: torch.device
+    origin: Origin | None
     warnings: tuple[str, ...]
 
     def settings(self) -> dict[str, Any]:
         """Return every option and hyperparameter, as they are logged and stored."""
         return asdict(self.options) | asdict(self.config)
 
+    def describe(self) -> dict[str, Any]:
+        """Return what a saved policy or checkpoint says of where it comes from."""
+        return {
+            "algo": self.recipe.name,
+            "env_id": self.env.id,
+            "seed": self.options.seed,
+            "architecture": type(self.agent).__name__,
+            "settings": self.settings(),
+            "machine": describe_machine(str(self.device)),
+        }
+
 
 def prepare(name: str, flags: Sequence[str]) -> Prepared:
     """Parse the flags, build the environments and the agent, and check that they fit."""
     recipe = find_recipe(name)
-    values = parse_flags(recipe_parameters(recipe), flags, owner=name)
     algorithm = importlib.import_module(recipe.module)
+    values, origin = _read_settings(recipe, flags)
     options: RunOptions = build(RunOptions, values)
     config = build(algorithm.Config, values)
     config.check(options.total_timesteps)
     env = resolve(options.env_id)
     device, warnings = _choose_device(options.cuda)
+    if origin is not None:
+        warnings += tuple(differences(origin, values, describe_machine(str(device))))
     _fix_arithmetic(options)
 
-    num_envs = min(config.num_envs, DRY_RUN_ENVS) if options.dry_run else config.num_envs
-    video_dir = Path("videos") if options.capture_video and not options.dry_run else None
-    envs = build_envs(env, num_envs, video_dir=video_dir)
-    agent = algorithm.build(config, envs, env.id).to(device)
-    return Prepared(
-        recipe, algorithm, options, config, env, envs, agent, device, env.notes + warnings
+    envs = _build_envs(recipe, options, config, env)
+    _check_actions(recipe, envs, env.id)
+    agent = algorithm.build(config, envs).to(device)
+    interval = resolve_interval(
+        options.checkpoint_interval,
+        options.total_timesteps,
+        envs.max_episode_steps,
+        config.num_envs,
     )
+    options = replace(options, checkpoint_interval=interval)
+    if origin is not None and origin.weights is not None:
+        load_weights(agent, envs, origin)
+    return Prepared(
+        recipe, algorithm, options, config, env, envs, agent, device, origin, env.notes + warnings
+    )
+
+
+def _read_settings(recipe: Recipe, flags: Sequence[str]) -> tuple[dict[str, Any], Origin | None]:
+    """Return all values: the flags', else the checkpoint's, else the recipe's."""
+    parameters = recipe_parameters(recipe)
+    values = parse_flags(parameters, flags, owner=recipe.name)
+    if values["checkpoint_path"] is None:
+        return values, None
+    origin = read_origin(Path(values["checkpoint_path"]), recipe.name)
+    values = parse_flags(take_over(parameters, origin), flags, owner=recipe.name)
+    check_same_run(origin, values)
+    return values, origin
 
 
 def _choose_device(cuda: bool) -> tuple[torch.device, tuple[str, ...]]:
@@ -86,14 +133,52 @@ def _fix_arithmetic(options: RunOptions) -> None:
     torch.backends.cudnn.deterministic = options.torch_deterministic
 
 
+def _build_envs(recipe: Recipe, options: RunOptions, config: Any, env: ResolvedEnv) -> EnvBatch:
+    num_envs = min(config.num_envs, DRY_RUN_ENVS) if options.dry_run else config.num_envs
+    video_dir = Path("videos") if options.capture_video and not options.dry_run else None
+    envs = build_envs(env, num_envs, video_dir=video_dir)
+    return NormalisedEnvs(envs, gamma=config.gamma) if recipe.normalise else envs
+
+
+def _check_actions(recipe: Recipe, envs: EnvBatch, env_id: str) -> None:
+    wanted = _SPACES[recipe.actions]
+    if isinstance(envs.action_space, wanted):
+        return
+    fits = any(isinstance(envs.action_space, kind) for kind in _SPACES.values())
+    raise ConfigError(
+        f"env_id={env_id!r} has the action space {envs.action_space}; {recipe.name} needs a "
+        f"{wanted.__name__} one.",
+        hint=f"Use {recipe.sibling} for it." if fits and recipe.sibling else None,
+    )
+
+
+def load_weights(agent: nn.Module, envs: EnvBatch, origin: Origin) -> None:
+    """Copy a saved policy's weights, and its normaliser's statistics, into place."""
+    assert origin.weights is not None
+    names = agent.state_dict().keys()
+    statistics = {key: item.numpy() for key, item in origin.weights.items() if key not in names}
+    try:
+        agent.load_state_dict({key: origin.weights[key] for key in names})
+        if isinstance(envs, Stateful):
+            envs.load_state_dict(statistics)
+    except (RuntimeError, KeyError, AssertionError) as error:
+        reason = str(error).splitlines()[-1].strip()
+        raise ConfigError(
+            f"The policy {origin.path.name!r} does not fit {type(agent).__name__}: {reason}"
+        ) from None
+
+
 def summarise(prepared: Prepared) -> dict[str, Any]:
     """Take one step and one forward pass, and return the dry run's findings."""
     algorithm, envs, agent = prepared.algorithm, prepared.envs, prepared.agent
     obs = envs.reset(prepared.options.seed)
-    envs.step(algorithm.policy(agent, prepared.device)(obs, None))
+    policy = algorithm.policy(agent, envs.action_space, prepared.device)
+    envs.step(policy(obs, None))
+    envs.close()
     parameters = sum(weights.numel() for weights in agent.parameters())
     storage_mb = algorithm.storage_bytes(prepared.config, envs.observation_space) / 2**20
     weights_mb = parameters * 4 / 2**20
+    checkpoint_mb = weights_mb * (1 + OPTIMISER_COPIES)
     return {
         "env": {
             "id": prepared.env.id,
@@ -106,8 +191,8 @@ def summarise(prepared: Prepared) -> dict[str, Any]:
         "resources": {
             "memory_mb": round(PROCESS_MB + storage_mb + (2 + OPTIMISER_COPIES) * weights_mb),
             "storage_mb": round(storage_mb, 2),
-            "disk_mb": round(weights_mb * (1 + OPTIMISER_COPIES), 2),
-            "python": sys.version.split()[0],
+            "disk_mb": round(weights_mb + prepared.options.keep_checkpoints * checkpoint_mb, 2),
+            "checkpoint_interval": prepared.options.checkpoint_interval,
         },
         "warnings": list(prepared.warnings),
     }

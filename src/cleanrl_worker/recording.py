@@ -1,29 +1,30 @@
 """The run recorder: the one thing through which an algorithm speaks and is spoken to.
 
 It logs (TensorBoard, metrics.jsonl, the channel), keeps the time budget, knows the step, holds the
-random state, and says when to stop.
+random state, cuts and checkpoints, and says when to stop.
 """
 
 from __future__ import annotations
 
-import json
+import sys
 import time
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
 from cleanrl_worker.channel import Channel
+from cleanrl_worker.checkpoint import Checkpoint
+from cleanrl_worker.cuts import Checkpoints, Stateful
 from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import EnvBatch, Episode
-from mosaic.contracts.events import finite
+from cleanrl_worker.random_state import RandomState, cut_seed
+from cleanrl_worker.sinks import MetricSink, StatusLines
+from mosaic.contracts.errors import StorageError
 from mosaic.contracts.metrics import find_metric
 
-if TYPE_CHECKING:
-    from cleanrl_worker.tensorboard import TensorBoardWriter
-
-FLUSH_INTERVAL_S = 1.0
+RETURN_WINDOW = 100  # episodes
 
 
 class TimeBudget:
@@ -43,25 +44,6 @@ class TimeBudget:
         return {f"time/{name}": seconds / total for name, seconds in self._accounts.items()}
 
 
-class MetricFile:
-    """metrics.jsonl: the full series, a line for every step at which something was logged."""
-
-    def __init__(self, path: Path) -> None:
-        self._file: IO[str] = path.open("a", encoding="utf-8", buffering=1 << 16)
-        self._next_flush = 0.0
-
-    def write(self, step: int, values: Mapping[str, float]) -> None:
-        now = time.time()
-        row = {"step": step, "time": now, "values": finite(values)}
-        self._file.write(json.dumps(row, separators=(",", ":")) + "\n")
-        if now >= self._next_flush:
-            self._file.flush()
-            self._next_flush = now + FLUSH_INTERVAL_S
-
-    def close(self) -> None:
-        self._file.close()
-
-
 class Run:
     """A training run as its algorithm sees it. Used by one thread."""
 
@@ -71,30 +53,93 @@ class Run:
         total_timesteps: int,
         seed: int,
         channel: Channel,
-        metrics: MetricFile | None,
-        tensorboard: TensorBoardWriter | None,
+        sinks: Iterable[MetricSink] = (),
+        checkpoints: Checkpoints | None = None,
+        description: Mapping[str, Any] | None = None,
+        resume_from: Checkpoint | None = None,
     ) -> None:
-        self.step = 0
         self.total_timesteps = total_timesteps
         self.seed = seed
+        self.step = 0 if resume_from is None else resume_from.step
         self.rng = np.random.default_rng(seed)
         self.should_stop = False
         self.budget = TimeBudget()
         self._channel = channel
-        self._metrics = metrics
-        self._tensorboard = tensorboard
+        self._sinks = tuple(sinks)
+        self._status = StatusLines()
+        self._checkpoints = checkpoints
+        self._description = dict(description or {})
+        self._resume_from = resume_from
+        self._returns: deque[float] = deque(maxlen=RETURN_WINDOW)
+        self._first_step = self.step
         self._started = time.perf_counter()
 
-    def begin(self, envs: EnvBatch) -> Array:
-        """Start the environments, and with them the clock."""
-        obs = envs.reset(self.seed)
+    def begin(self, envs: EnvBatch, **parts: Stateful) -> Array:
+        """Start, or go on where the checkpoint stands: its state is copied into the parts.
+
+        The parts are all that training depends on beside the environments' own state, which no
+        checkpoint holds: environments start anew after every cut, in a run that goes on as well.
+        """
+        tracked = {**parts, "random": RandomState(self.rng)}
+        if isinstance(envs, Stateful):
+            tracked["normaliser"] = envs
+        if self._checkpoints is not None:
+            self._checkpoints.track(tracked)
+            if self._resume_from is not None:
+                self._checkpoints.restore(self._resume_from)
+        obs = envs.reset(cut_seed(self.seed, self.step))
         self._started = time.perf_counter()
         self.budget = TimeBudget()
         return obs
 
+    def boundary(self, envs: EnvBatch, obs: Array) -> Array:
+        """Stand where no data is half used: the place for checkpoints.
+
+        A scheduled one is a clean cut: environments are closed, built and seeded anew, so that
+        what follows depends on the checkpoint alone. Returns the observations to go on from.
+        """
+        if self._checkpoints is None:
+            return obs
+        if self.should_stop:
+            self._save(exact=False)
+            return obs
+        if not self._checkpoints.is_due(self.step):
+            return obs
+        self._save(exact=True)
+        envs.rebuild()
+        return envs.reset(cut_seed(self.seed, self.step))
+
+    def finish(self) -> None:
+        """Leave a checkpoint of the end, from which the run can be extended."""
+        if self._checkpoints is not None and not self._checkpoints.has(self.step):
+            self._save(exact=True)
+
+    def _save(self, *, exact: bool) -> None:
+        assert self._checkpoints is not None
+        mean_return = sum(self._returns) / len(self._returns) if self._returns else None
+        description = {
+            **self._description,
+            "exact": exact,
+            "mean_return": mean_return,
+            "saved_at": time.time(),
+        }
+        try:
+            path = self._checkpoints.save(self.step, description)
+        except StorageError as error:
+            # A full disk costs the checkpoint, not the training.
+            print(f"warning: {error.one_line()}", file=sys.stderr, flush=True)
+            return
+        self._channel.send(
+            "checkpoint_saved",
+            path=path.as_posix(),
+            step=self.step,
+            exact=exact,
+            mean_return=mean_return,
+        )
+
     @property
     def steps_per_second(self) -> float:
-        return self.step / max(time.perf_counter() - self._started, 1e-9)
+        return (self.step - self._first_step) / max(time.perf_counter() - self._started, 1e-9)
 
     def log(self, values: Mapping[str, float], *, x: int | None = None) -> None:
         """Record scalars at the present step, or at another x."""
@@ -102,13 +147,12 @@ class Run:
         step = self.step if x is None else x
         values = {tag: float(value) for tag, value in values.items()}
         self._channel.send("metric", step=step, values=values)
-        if self._metrics is not None:
-            self._metrics.write(step, values)
-        if self._tensorboard is not None:
-            self._tensorboard.scalars(step, values)
+        for sink in self._sinks:
+            sink.scalars(step, values)
 
     def log_episodes(self, episodes: Iterable[Episode]) -> None:
         for episode in episodes:
+            self._returns.append(episode.total_reward)
             self.log(
                 {
                     "charts/episodic_return": episode.total_reward,
@@ -116,12 +160,21 @@ class Run:
                 }
             )
 
-    def log_speed(self) -> None:
-        """Record the steps a second and the time budget."""
-        self.log({"charts/SPS": int(self.steps_per_second), **self.budget.shares()})
+    def log_update(self, values: Mapping[str, float]) -> None:
+        """Record what an update gave, with the steps a second and the time budget."""
+        speed = {"charts/SPS": int(self.steps_per_second), **self.budget.shares()}
+        self.log({**values, **speed})
+        self._status.show(self.step, self.total_timesteps, self._returns, self.steps_per_second)
+
+    def evaluate(self, play: Callable[[Callable[[], bool]], Iterable[Any]]) -> None:
+        """Record the episodes that `play` yields until it ends or the run is to stop."""
+        for episode in play(lambda: self.should_stop):
+            values = {
+                "eval/episodic_return": episode.total_reward,
+                "eval/episodic_length": episode.length,
+            }
+            self.log(values, x=episode.number)
 
     def close(self) -> None:
-        if self._metrics is not None:
-            self._metrics.close()
-        if self._tensorboard is not None:
-            self._tensorboard.close()
+        for sink in self._sinks:
+            sink.close()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from torch import Tensor
 
 from cleanrl_worker.envs.observations import Array
 
@@ -32,3 +35,9 @@ def generalised_advantages(
         running = deltas[t] + decay[t] * running
         advantages[t] = running
     return advantages
+
+
+def explained_variance(values: Tensor, returns: Tensor) -> float:
+    """Return 1 - Var(returns - values) / Var(returns); NaN where the returns do not vary."""
+    variance = float(returns.var())
+    return 1.0 - float((returns - values).var()) / variance if variance > 0 else math.nan

@@ -7,13 +7,12 @@ The arrays here are views of the parameters, so an in-place optimiser step is se
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from cleanrl_worker.agents.mlp import MLPAgent
+from cleanrl_worker.agents.mlp import GaussianMLPAgent, MLPAgent
 from cleanrl_worker.envs.observations import Array
 
 Forward = Callable[[Array], tuple[Array, Array]]
@@ -22,8 +21,10 @@ _Layers = list[tuple[Array, Array, bool]]
 
 def inference(agent: nn.Module, device: torch.device) -> Forward:
     """Return a function from observations to the actor's outputs and the values, as arrays."""
-    if isinstance(agent, MLPAgent) and device.type == "cpu":
-        return _numpy_forward(agent)
+    if device.type == "cpu" and isinstance(agent, MLPAgent):
+        return _numpy_forward(agent.trunk, agent.actor, agent.critic)
+    if device.type == "cpu" and isinstance(agent, GaussianMLPAgent):
+        return _with_log_std(agent, _numpy_forward(None, agent.actor_mean, agent.critic))
 
     def forward(obs: Array) -> tuple[Array, Array]:
         with torch.inference_mode():
@@ -33,21 +34,32 @@ def inference(agent: nn.Module, device: torch.device) -> Forward:
     return forward
 
 
-def _numpy_forward(agent: MLPAgent) -> Forward:
-    trunk = _layers(agent.trunk) if agent.trunk is not None else []
-    actor, critic = _layers(agent.actor), _layers(agent.critic)
+def _numpy_forward(
+    trunk: nn.Sequential | None, actor: nn.Sequential, critic: nn.Sequential
+) -> Forward:
+    shared = _layers(trunk) if trunk is not None else []
+    actor_layers, critic_layers = _layers(actor), _layers(critic)
 
     def forward(obs: Array) -> tuple[Array, Array]:
-        features = obs.reshape(len(obs), -1).astype(np.float32, copy=False)
-        features = _apply(trunk, features)
-        return _apply(actor, features), _apply(critic, features)[:, 0]
+        features = _apply(shared, obs.reshape(len(obs), -1).astype(np.float32, copy=False))
+        return _apply(actor_layers, features), _apply(critic_layers, features)[:, 0]
 
     return forward
 
 
+def _with_log_std(agent: GaussianMLPAgent, forward: Forward) -> Forward:
+    log_std = agent.actor_logstd.detach().numpy()
+
+    def with_log_std(obs: Array) -> tuple[Array, Array]:
+        means, values = forward(obs)
+        return np.concatenate((means, np.broadcast_to(log_std, means.shape)), -1), values
+
+    return with_log_std
+
+
 def _layers(network: nn.Sequential) -> _Layers:
     """Return each linear layer's weight (transposed), bias, and whether a tanh follows."""
-    modules: list[Any] = list(network)
+    modules = list(network)
     found: _Layers = []
     for index, module in enumerate(modules):
         if isinstance(module, nn.Linear):

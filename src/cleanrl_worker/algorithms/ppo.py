@@ -1,7 +1,8 @@
-"""Proximal policy optimisation for discrete actions (Schulman et al. 2017).
+"""Proximal policy optimisation (Schulman et al. 2017).
 
 Implemented: the clipped surrogate, GAE, value clipping, entropy bonus, annealed learning rate,
-advantages normalised by minibatch, early stopping by KL; CleanRL's `ppo` by defaults and tags.
+advantages normalised by minibatch, early stopping by KL; CleanRL's `ppo` and
+`ppo_continuous_action` by defaults and tags.
 Changed: a truncated episode is bootstrapped from its last observation instead of being treated as
 terminated, and environments are reset in the step in which they end.
 """
@@ -14,18 +15,17 @@ import gymnasium as gym
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import log_softmax
 
+from cleanrl_worker.agents.build import build_actor_critic
 from cleanrl_worker.agents.inference import Forward, inference
-from cleanrl_worker.agents.mlp import MLPAgent
 from cleanrl_worker.algorithms.batches import check_batches
+from cleanrl_worker.distributions import Distribution, distribution_for
 from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.policies import Policy
 from cleanrl_worker.recording import Run
-from cleanrl_worker.returns import generalised_advantages
+from cleanrl_worker.returns import explained_variance, generalised_advantages
 from cleanrl_worker.schedules import linear_to_zero
-from mosaic.contracts.errors import ConfigError
 from mosaic.contracts.parameters import param
 
 
@@ -34,23 +34,15 @@ class Config:
     learning_rate: float = param(2.5e-4, "Learning rate of Adam.", range=(0, 1), group="optimiser")
     num_envs: int = param(4, "Environments stepped together.", range=(1, 65536), group="rollout")
     num_steps: int = param(
-        128,
-        "Steps of each environment in a rollout.",
-        range=(1, None),
-        unit="steps",
-        group="rollout",
+        128, "Steps of each environment in a rollout.", range=(1, None), group="rollout"
     )
     anneal_lr: bool = param(True, "Let the learning rate fall linearly to zero.", group="optimiser")
     gamma: float = param(0.99, "Discount.", range=(0, 1), group="returns")
-    gae_lambda: float = param(
-        0.95, "Lambda of the advantage estimate.", range=(0, 1), group="returns"
-    )
+    gae_lambda: float = param(0.95, "Lambda of the advantages.", range=(0, 1), group="returns")
     num_minibatches: int = param(4, "Minibatches of a rollout.", range=(1, None), group="update")
     update_epochs: int = param(4, "Passes over a rollout.", range=(1, None), group="update")
     norm_adv: bool = param(True, "Normalise advantages in each minibatch.", group="update")
-    clip_coef: float = param(
-        0.2, "Clip range of the probability ratio.", range=(0, None), group="loss"
-    )
+    clip_coef: float = param(0.2, "Clip range of the ratio.", range=(0, None), group="loss")
     clip_vloss: bool = param(True, "Clip the value function's change too.", group="loss")
     ent_coef: float = param(0.01, "Weight of the entropy bonus.", range=(0, None), group="loss")
     vf_coef: float = param(0.5, "Weight of the value loss.", range=(0, None), group="loss")
@@ -58,10 +50,7 @@ class Config:
         0.5, "Longest gradient; longer ones are scaled.", range=(0, None), group="optimiser"
     )
     target_kl: float | None = param(
-        None,
-        "Stop an update's epochs beyond this KL; null: never.",
-        range=(0, None),
-        group="update",
+        None, "End an update's epochs beyond this KL; null: never.", range=(0, None), group="update"
     )
     shared_trunk: bool = param(
         False, "Let actor and critic share their hidden layers.", group="network"
@@ -75,33 +64,30 @@ class Config:
         check_batches(self.num_envs, self.num_steps, self.num_minibatches, total_timesteps)
 
 
-def build(config: Config, envs: EnvBatch, env_id: str) -> nn.Module:
+def build(config: Config, envs: EnvBatch) -> nn.Module:
     """Make the agent that fits the environment's spaces."""
-    space = envs.action_space
-    if not isinstance(space, gym.spaces.Discrete):
-        raise ConfigError(
-            f"env_id={env_id!r} has the action space {space}; ppo needs a Discrete one.",
-            hint="For Box actions use ppo_continuous_action.",
-        )
-    return MLPAgent(envs.observation_space.shape, int(space.n), config.shared_trunk)
+    return build_actor_critic(
+        envs.observation_space, envs.action_space, shared_trunk=config.shared_trunk
+    )
 
 
-def act(forward: Forward, obs: Array, noise: Array) -> tuple[Array, Array, Array]:
-    """Sample an action for each observation: the Gumbel-max trick makes it one argmax."""
-    logits, values = forward(obs)
-    return (logits + noise).argmax(-1), logits, values
+def act(
+    forward: Forward, distribution: Distribution, obs: Array, noise: Array
+) -> tuple[Array, Array, Array]:
+    """Return sampled actions, the outputs they were drawn from, and the values."""
+    outputs, values = forward(obs)
+    return distribution.sample(outputs, noise), outputs, values
 
 
-def policy(agent: nn.Module, device: torch.device) -> Policy:
-    """Return the trained agent's policy, most probable action or sampled."""
-    forward = inference(agent, device)
+def policy(agent: nn.Module, action_space: gym.Space[object], device: torch.device) -> Policy:
+    """Return the agent's policy: most probable actions, or with a generator sampled ones."""
+    forward, distribution = inference(agent, device), distribution_for(action_space)
 
     def choose(obs: Array, rng: np.random.Generator | None) -> Array:
-        logits, _ = forward(obs)
-        if rng is not None:
-            logits = logits + rng.gumbel(size=logits.shape)
-        chosen: Array = logits.argmax(-1)
-        return chosen
+        outputs, _ = forward(obs)
+        if rng is None:
+            return distribution.mode(outputs)
+        return distribution.sample(outputs, distribution.noise(rng, len(obs)))
 
     return choose
 
@@ -112,19 +98,19 @@ class Rollout:
 
     obs: Array
     actions: Array
-    logits: Array
+    outputs: Array
     rewards: Array
     ends: Array
     values: Array
 
     @classmethod
-    def allocate(cls, config: Config, envs: EnvBatch, outputs: int) -> Rollout:
+    def allocate(cls, config: Config, envs: EnvBatch, distribution: Distribution) -> Rollout:
         shape = (config.num_steps, config.num_envs)
         space = envs.observation_space
         return cls(
             obs=np.zeros((*shape, *space.shape), space.dtype),
-            actions=np.zeros(shape, np.int64),
-            logits=np.zeros((*shape, outputs), np.float32),
+            actions=np.zeros((*shape, *distribution.action_shape), distribution.action_dtype),
+            outputs=np.zeros((*shape, distribution.outputs), np.float32),
             rewards=np.zeros(shape, np.float32),
             ends=np.zeros(shape, np.bool_),
             values=np.zeros(shape, np.float32),
@@ -132,7 +118,7 @@ class Rollout:
 
 
 def storage_bytes(config: Config, observation_space: gym.spaces.Box) -> int:
-    """Return what the rollout takes in memory, once as stored and once as an update's batch."""
+    """Return what a rollout takes in memory, once as stored and once as an update's batch."""
     dtype = observation_space.dtype
     assert dtype is not None
     observation = int(np.prod(observation_space.shape)) * dtype.itemsize
@@ -162,12 +148,18 @@ class Batch:
 
 
 def collect(
-    run: Run, envs: EnvBatch, forward: Forward, rollout: Rollout, obs: Array, gamma: float
+    run: Run,
+    envs: EnvBatch,
+    forward: Forward,
+    distribution: Distribution,
+    rollout: Rollout,
+    obs: Array,
+    gamma: float,
 ) -> Array:
     """Fill the rollout from `obs` on, and return the observations after it."""
-    noise = np.asarray(run.rng.gumbel(size=rollout.logits.shape), np.float32)
+    noise = distribution.noise(run.rng, *rollout.rewards.shape)
     for t in range(len(rollout.rewards)):
-        actions, rollout.logits[t], rollout.values[t] = act(forward, obs, noise[t])
+        actions, rollout.outputs[t], rollout.values[t] = act(forward, distribution, obs, noise[t])
         rollout.obs[t], rollout.actions[t] = obs, actions
         run.budget.lap("acting")
         step = envs.step(actions)
@@ -187,7 +179,13 @@ def collect(
     return obs
 
 
-def to_batch(rollout: Rollout, last_values: Array, config: Config, device: torch.device) -> Batch:
+def to_batch(
+    rollout: Rollout,
+    last_values: Array,
+    distribution: Distribution,
+    config: Config,
+    device: torch.device,
+) -> Batch:
     """Turn the rollout into samples with advantages, returns and log probabilities."""
     advantages = generalised_advantages(
         rollout.rewards,
@@ -202,22 +200,22 @@ def to_batch(rollout: Rollout, last_values: Array, config: Config, device: torch
         return torch.from_numpy(array.reshape(-1, *array.shape[2:])).to(device)
 
     actions = flat(rollout.actions)
-    log_probs = log_softmax(flat(rollout.logits), -1).gather(1, actions[:, None]).squeeze(1)
     return Batch(
         flat(rollout.obs),
         actions,
-        log_probs,
+        distribution.log_prob(flat(rollout.outputs), actions),
         flat(advantages),
         flat(advantages + rollout.values),
         flat(rollout.values),
     )
 
 
-def loss(agent: nn.Module, batch: Batch, config: Config) -> tuple[Tensor, dict[str, Tensor]]:
+def loss(
+    agent: nn.Module, distribution: Distribution, batch: Batch, config: Config
+) -> tuple[Tensor, dict[str, Tensor]]:
     """Return the loss of a minibatch, and its parts without their gradients."""
-    logits, values = agent(batch.obs)
-    all_log_probs = log_softmax(logits, -1)
-    log_probs = all_log_probs.gather(1, batch.actions[:, None]).squeeze(1)
+    outputs, values = agent(batch.obs)
+    log_probs, entropies = distribution.log_prob_and_entropy(outputs, batch.actions)
     log_ratio = log_probs - batch.log_probs
     ratio = log_ratio.exp()
 
@@ -233,7 +231,7 @@ def loss(agent: nn.Module, batch: Batch, config: Config) -> tuple[Tensor, dict[s
         value_error = torch.max(value_error, (batch.values + change - batch.returns).square())
     value_loss = 0.5 * value_error.mean()
 
-    entropy = -(all_log_probs.exp() * all_log_probs).sum(-1).mean()
+    entropy = entropies.mean()
     total = policy_loss - config.ent_coef * entropy + config.vf_coef * value_loss
     parts = {
         "policy_loss": policy_loss.detach(),
@@ -245,7 +243,12 @@ def loss(agent: nn.Module, batch: Batch, config: Config) -> tuple[Tensor, dict[s
 
 
 def update(
-    run: Run, agent: nn.Module, optimizer: torch.optim.Optimizer, batch: Batch, config: Config
+    run: Run,
+    agent: nn.Module,
+    distribution: Distribution,
+    optimizer: torch.optim.Optimizer,
+    batch: Batch,
+    config: Config,
 ) -> dict[str, float]:
     """Take the epochs of gradient steps over one batch, and return what CleanRL logs of them."""
     minibatch_size = config.batch_size // config.num_minibatches
@@ -255,7 +258,9 @@ def update(
     for _ in range(config.update_epochs):
         order = torch.from_numpy(run.rng.permutation(config.batch_size)).to(batch.obs.device)
         for index in order.split(minibatch_size):
-            total, parts = loss(agent, batch.rows(index), config)
+            if run.should_stop:
+                return {}
+            total, parts = loss(agent, distribution, batch.rows(index), config)
             optimizer.zero_grad()
             total.backward()
             nn.utils.clip_grad_norm_(agent.parameters(), config.max_grad_norm)
@@ -266,9 +271,6 @@ def update(
         if config.target_kl is not None and approx_kl > config.target_kl:
             break
     clipped = (torch.cat(log_ratios).exp() - 1).abs() > config.clip_coef
-    returns = batch.returns
-    variance = float(returns.var())
-    explained = 1 - float((returns - batch.values).var()) / variance if variance else float("nan")
     return {
         "losses/value_loss": float(parts["value_loss"]),
         "losses/policy_loss": float(parts["policy_loss"]),
@@ -276,25 +278,29 @@ def update(
         "losses/old_approx_kl": float(-parts["log_ratio"].mean()),
         "losses/approx_kl": approx_kl,
         "losses/clipfrac": float(clipped.float().mean()),
-        "losses/explained_variance": explained,
+        "losses/explained_variance": explained_variance(batch.values, batch.returns),
     }
 
 
 def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: torch.device) -> None:
     optimizer = torch.optim.Adam(agent.parameters(), config.learning_rate, eps=1e-5, fused=True)
+    distribution = distribution_for(envs.action_space)
     forward = inference(agent, device)
-    obs = run.begin(envs)
-    rollout = Rollout.allocate(config, envs, forward(obs)[0].shape[1])
+    rollout = Rollout.allocate(config, envs, distribution)
+    obs = run.begin(envs, agent=agent, optimizer=optimizer)
     iterations = run.total_timesteps // config.batch_size
     for iteration in range(run.step // config.batch_size, iterations):
+        rate = config.learning_rate
         if config.anneal_lr:
-            rate = linear_to_zero(config.learning_rate, iteration, iterations)
-            optimizer.param_groups[0]["lr"] = rate
-        obs = collect(run, envs, forward, rollout, obs, config.gamma)
+            rate = linear_to_zero(rate, iteration, iterations)
+        optimizer.param_groups[0]["lr"] = rate
+        obs = collect(run, envs, forward, distribution, rollout, obs, config.gamma)
         if run.should_stop:
             return
-        batch = to_batch(rollout, forward(obs)[1], config, device)
-        losses = update(run, agent, optimizer, batch, config)
+        batch = to_batch(rollout, forward(obs)[1], distribution, config, device)
+        losses = update(run, agent, distribution, optimizer, batch, config)
+        if not losses:
+            return
         run.budget.lap("learning")
-        run.log({"charts/learning_rate": optimizer.param_groups[0]["lr"], **losses})
-        run.log_speed()
+        run.log_update({"charts/learning_rate": rate, **losses})
+        obs = run.boundary(envs, obs)

@@ -1,0 +1,126 @@
+"""Going on from a checkpoint, or starting from a saved policy's weights."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from cleanrl_worker.checkpoint import Checkpoint, read_checkpoint
+from cleanrl_worker.models import MODEL_SUFFIX, load_model
+from mosaic.contracts.errors import ConfigError
+from mosaic.contracts.parameters import Parameter
+
+# Where a run writes and what it is watched by is the new run's own affair.
+_OWN = frozenset(
+    {
+        "exp_name",
+        "cuda",
+        "track",
+        "wandb_project_name",
+        "wandb_entity",
+        "tensorboard_dir",
+        "capture_video",
+        "save_model",
+        "upload_model",
+        "hf_entity",
+        "checkpoint_path",
+        "dry_run",
+    }
+)
+_PACKAGES = ("torch", "numpy", "gymnasium", "mujoco", "box2d", "minigrid", "ale-py")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a resumed run comes from: a checkpoint, or weights alone."""
+
+    path: Path
+    checkpoint: Checkpoint | None = None
+    weights: Mapping[str, Tensor] | None = None
+
+    def settings(self) -> Mapping[str, Any]:
+        return self.checkpoint.document["settings"] if self.checkpoint is not None else {}
+
+
+def read_origin(path: Path, algo: str) -> Origin:
+    """Read what `checkpoint_path` names; one of another algorithm is refused."""
+    if path.name.endswith(MODEL_SUFFIX):
+        return Origin(path, weights=load_model(path))
+    if not path.is_dir():
+        raise ConfigError(
+            f"checkpoint_path={str(path)!r} is neither a checkpoint directory nor a "
+            f"{MODEL_SUFFIX} file."
+        )
+    checkpoint = read_checkpoint(path)
+    if checkpoint.document["algo"] != algo:
+        raise ConfigError(
+            f"Checkpoint {path.name!r} is of {checkpoint.document['algo']!r}, not of {algo!r}."
+        )
+    return Origin(path, checkpoint=checkpoint)
+
+
+def take_over(parameters: Sequence[Parameter], origin: Origin | None) -> tuple[Parameter, ...]:
+    """Return the parameters with the checkpoint's settings as their defaults."""
+    settings = origin.settings() if origin is not None else {}
+    return tuple(
+        replace(parameter, default=parameter.check(settings[parameter.name]))
+        if parameter.name in settings and parameter.name not in _OWN
+        else parameter
+        for parameter in parameters
+    )
+
+
+def check_same_run(origin: Origin, values: Mapping[str, Any]) -> None:
+    """Refuse to go on with another environment, another seed, or nothing left to do."""
+    settings = origin.settings()
+    for name in ("env_id", "seed"):
+        if name in settings and values[name] != settings[name]:
+            raise ConfigError(
+                f"{name}={values[name]!r} differs from the checkpoint's {settings[name]!r}: "
+                "leave it out."
+            )
+    checkpoint = origin.checkpoint
+    if checkpoint is not None and values["total_timesteps"] <= checkpoint.step:
+        raise ConfigError(
+            f"total_timesteps={values['total_timesteps']} is not beyond the checkpoint's step "
+            f"{checkpoint.step}: it is the total, earlier steps included."
+        )
+
+
+def describe_machine(device: str) -> dict[str, str]:
+    """Return what results may depend on beside the settings."""
+    machine = {"python": platform.python_version(), "cpu": platform.machine(), "device": device}
+    for package in _PACKAGES:
+        try:
+            machine[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return machine
+
+
+def differences(origin: Origin, values: Mapping[str, Any], machine: Mapping[str, str]) -> list[str]:
+    """Name what is not as it was: changed settings, another machine, other packages."""
+    if origin.checkpoint is None:
+        return [f"{origin.path.name}: weights only; optimiser, step and random states start anew."]
+    before = origin.checkpoint.document.get("machine", {})
+    found = [
+        f"{name} was {before[name]}, is {machine.get(name, 'not installed')}."
+        for name in before
+        if before[name] != machine.get(name)
+    ]
+    settings = origin.settings()
+    return found + [
+        f"{name} was {settings[name]}, is {value}."
+        for name, value in values.items()
+        if name in settings and name not in _OWN and _plain(value) != _plain(settings[name])
+    ]
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
