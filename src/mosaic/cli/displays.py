@@ -105,7 +105,10 @@ class LiveDisplay:
         def draw() -> Text:
             # One column is left free: some terminals wrap a line that fills the last one.
             width = self._console.width - 1
-            return Text(progress.line(width), no_wrap=True, overflow="crop")
+            text = Text(progress.line(width), no_wrap=True, overflow="crop")
+            text.highlight_regex("━+", "green")
+            text.highlight_regex("─+", "dim")
+            return text
 
         self._console = Console(highlight=False)
         self._live = Live(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
@@ -50,8 +51,17 @@ class LocalRun:
         return "completed" if self.return_code == EXIT_OK else "failed"
 
     @property
+    def last_words(self) -> str:
+        return _without_name(self.stderr[-1]) if self.stderr else describe_exit(self.return_code)
+
+    @property
     def payload(self) -> Mapping[str, Any]:
         return self.end.payload if self.end is not None else {}
+
+
+def _without_name(line: str) -> str:
+    """Return the line without the name that the worker puts in front of it."""
+    return re.sub(r"^[\w-]+-worker: ", "", line)
 
 
 def describe_exit(code: int) -> str:
@@ -83,8 +93,11 @@ def run_worker(
         start_new_session=True,
     )
     with process, _stopped_on_error(process), _signals_passed_on(process, display):
-        _Reader(process, run, progress, display).read()
+        reader = _Reader(process, run, progress, display)
+        reader.read()
         run.return_code = exit_code(process.wait())
+        if run.status != "failed":  # a failure is told as a whole, at the end
+            reader.show_notes()
     run.duration_s = time.monotonic() - started
     return run
 
@@ -108,6 +121,7 @@ class _Reader:
         self._run = run
         self._progress = progress
         self._display = display
+        self._notes: list[str] = []
         self._lines: queue.SimpleQueue[tuple[str, str | None]] = queue.SimpleQueue()
 
     def read(self) -> None:
@@ -144,12 +158,21 @@ class _Reader:
             self._display.note(line)  # not ours; shown, so that nothing is swallowed
             return
         self._progress.update(event)
+        if event.event == "metric":
+            self.show_notes()  # it trains, so what the worker said before was no refusal
         if event.event in _STATUS_OF_EVENT:
             self._run.end = event
 
     def _take_stderr(self, line: str) -> None:
+        self._notes.append(_without_name(line))
         self._run.stderr.append(line)
         del self._run.stderr[:-STDERR_TAIL_LINES]
+
+    def show_notes(self) -> None:
+        """Show what the worker said on stderr."""
+        for note in self._notes:
+            self._display.note(note)
+        self._notes.clear()
 
 
 @contextlib.contextmanager

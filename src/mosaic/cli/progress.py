@@ -42,7 +42,7 @@ class Progress:
         self.returns.extend(_values(points.get(RETURN_TAG)))
         self.is_evaluating = self.is_evaluating or EVALUATION_TAG in points
         step = event.payload.get("step")
-        if isinstance(step, int) and step > self.step and not self.is_evaluating:
+        if isinstance(step, int) and step > self.step:
             self._advance(step)
 
     def _advance(self, step: int) -> None:
@@ -98,7 +98,8 @@ class Progress:
         )
         return [
             [self.label, f"{steps} steps", f"return {score}", f"{rate} steps/s", ending],
-            [self.label, steps, f"return {score}", f"{rate}/s", short_ending],
+            [self.label, steps, f"return {score}", f"{rate}/s", ending],
+            [self.label.split()[0], steps, f"return {score}", f"{rate}/s", ending],
             [self.label.split()[0], steps, f"return {score}", f"{rate}/s", short_ending],
             [steps, score, f"{rate}/s", short_ending],
         ]

@@ -52,9 +52,10 @@ class Result:
         if self.run.status != "failed":
             return None
         told = self.run.payload.get("error")
-        last = self.run.stderr[-1] if self.run.stderr else ""
-        text = told if isinstance(told, str) and told else last
-        return " ".join(text.split()) or describe_exit(self.return_code)
+        if isinstance(told, str) and told:
+            return " ".join(told.split())
+        was_killed = self.return_code > 128
+        return describe_exit(self.return_code) if was_killed else self.run.last_words
 
     def to_json(self) -> dict[str, Any]:
         document = {

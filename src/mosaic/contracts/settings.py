@@ -60,7 +60,7 @@ def check_env_id(env_id: str, settings: OperatorSettings) -> None:
 def _read_toml(path: Path) -> Mapping[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not TOML: {error}.") from None

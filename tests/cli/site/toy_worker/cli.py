@@ -50,6 +50,7 @@ def train(config):
     run.logs.mkdir(parents=True)
     run.stderr_log.write_text("a line of the log\n")
     emit(config, "run_started", algo="toy", env_id=config["env_id"], seed=config["seed"])
+    print("toy-worker: WARNING: this is only a toy", file=sys.stderr, flush=True)
     total = config["total_timesteps"]
     for step in range(total // 4, total + 1, total // 4):
         points = {"charts/episodic_return": [[step, float(step)], [step, float("nan")]]}
