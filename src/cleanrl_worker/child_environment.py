@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cleanrl_worker.channel import EVENT_FD_VARIABLE
+from mosaic.contracts.paths import default_var_dir
 from mosaic.contracts.secrets import REDACTED, is_secret
 from mosaic.workers.processes import PARENT_PID_VARIABLE
 
@@ -24,6 +25,8 @@ def child_environment(
     environment["MOSAIC_RUN_ID"] = run_id
     environment[EVENT_FD_VARIABLE] = str(event_fd)
     environment[PARENT_PID_VARIABLE] = str(os.getpid())
+    # A relative one would lie in the run directory, which is the child's working directory.
+    environment["MOSAIC_VAR_DIR"] = str(default_var_dir())
     environment["PYTHONUNBUFFERED"] = "1"
     environment.setdefault("OMP_NUM_THREADS", "1")
     environment["PYTHONPATH"] = _python_path(base.get("PYTHONPATH", ""))

@@ -65,6 +65,7 @@ class CleanRLWorkerRuntime:
             try:
                 reporter.started()
                 child = _start(plan, paths, self._launcher)
+                _LOG.info("process %d runs %s %s", child.pid, plan.config.algo, plan.arguments)
                 supervision = _Supervision(child, reporter, bridge, requests, self._timing)
                 supervision.follow()
                 supervision.check_accepted()

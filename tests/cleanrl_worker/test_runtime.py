@@ -15,6 +15,7 @@ from typing import Any
 
 import psutil
 import pytest
+
 from tests.cleanrl_worker.fake_algorithm import RETURN
 from tests.workers.test_processes import wait_until_gone
 
@@ -34,13 +35,21 @@ CONFIG: dict[str, Any] = {
 class Worker:
     """A started worker and what it says."""
 
-    def __init__(self, scenario: str, tmp_path: Path, config: dict[str, Any], timing: Any) -> None:
+    def __init__(
+        self,
+        scenario: str,
+        tmp_path: Path,
+        config: dict[str, Any],
+        timing: Any,
+        prefix: tuple[str, ...],
+    ) -> None:
         self.run_dir = tmp_path / "var" / "trainer" / "runs" / str(config["run_id"])
         path = tmp_path / "cfg.json"
         path.write_text(json.dumps(config))
         environment = {**os.environ, "PYTHONPATH": SOURCE, "MOSAIC_VAR_DIR": str(tmp_path / "var")}
         environment.pop("DISPLAY", None)
         command = [sys.executable, str(FAKE_WORKER), scenario, str(path), json.dumps(timing)]
+        command = [*prefix, *command]
         self.process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
@@ -82,8 +91,15 @@ class Start:
         self.tmp_path = tmp_path
         self.workers: list[Worker] = []
 
-    def __call__(self, scenario: str, config: Any = CONFIG, **timing: float) -> Worker:
-        worker = Worker(scenario, self.tmp_path, config, {"metric_s": 0.05, **timing})
+    def __call__(
+        self,
+        scenario: str,
+        config: Any = CONFIG,
+        prefix: tuple[str, ...] = (),
+        **timing: float,
+    ) -> Worker:
+        timing = {"metric_s": 0.05, **timing}
+        worker = Worker(scenario, self.tmp_path, config, timing, prefix)
         self.workers.append(worker)
         return worker
 
@@ -370,6 +386,15 @@ def test_a_run_directory_is_used_once(start: Start) -> None:
     assert "run_id='run-1' was used before" in stderr
     assert len(stderr.splitlines()) == 1
     assert first.manifest() == before
+
+
+def test_a_disk_that_takes_nothing_is_one_line(start: Start, tmp_path: Path) -> None:
+    worker = start("complete", prefix=("bash", "-c", 'ulimit -f 0; exec "$@"', "-"))
+    code, events, stderr = worker.end()
+    assert (code, events) == (2, [])
+    assert "cannot be written: File too large" in stderr
+    assert len(stderr.splitlines()) == 1
+    assert not (tmp_path / "var").exists()
 
 
 def test_of_two_workers_with_one_run_id_one_trains(start: Start) -> None:

@@ -29,13 +29,14 @@ def pipe() -> Iterator[tuple[int, int]]:
             continue
 
 
-def run_python(code: str, **options: object) -> subprocess.CompletedProcess[str]:
+def run_python(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", code],
+        capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": SOURCE},
         timeout=20,
-        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},  # type: ignore[call-overload]
+        check=False,
     )
 
 

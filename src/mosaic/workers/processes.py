@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
@@ -30,6 +29,8 @@ def die_with_parent() -> None:
         return
     parent = int(text)
     if sys.platform == "linux":
+        import ctypes  # here, since a worker never gets here
+
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL) != 0:
             raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
