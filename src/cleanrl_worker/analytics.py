@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -133,8 +135,23 @@ def find_checkpoints(paths: RunPaths, directory: str | None = None) -> Checkpoin
     return Checkpoints(
         directory=directory or paths.relative(paths.checkpoints),
         latest=files[-1] if files else None,
+        best=_best([path for _, path in steps], paths),
         files=files,
     )
+
+
+def _best(checkpoints: Sequence[Path], paths: RunPaths) -> str | None:
+    """Return the kept checkpoint whose episodes before it had the highest mean return."""
+    scores = {path: score for path in checkpoints if (score := _mean_return(path)) is not None}
+    return paths.relative(max(scores, key=scores.__getitem__)) if scores else None
+
+
+def _mean_return(checkpoint: Path) -> float | None:
+    try:
+        score = json.loads((checkpoint / "checkpoint.json").read_text())["mean_return"]
+    except (OSError, ValueError, KeyError):  # it may be of another version, or on its way out
+        return None
+    return score if isinstance(score, int | float) and math.isfinite(score) else None
 
 
 def find_policy(paths: RunPaths) -> str | None:

@@ -35,6 +35,8 @@ from cleanrl_worker.resuming import (
 from cleanrl_worker.run_options import RunOptions
 from mosaic.contracts.errors import ConfigError
 from mosaic.contracts.parameters import build, parse_flags
+from mosaic.contracts.paths import VarPaths
+from mosaic.contracts.settings import load_settings
 
 DRY_RUN_ENVS = 2
 PROCESS_MB = 350  # a Python process with torch and Gymnasium loaded, measured on Linux
@@ -82,7 +84,7 @@ def prepare(name: str, flags: Sequence[str]) -> Prepared:
     options: RunOptions = build(RunOptions, values)
     config = build(algorithm.Config, values)
     config.check(options.total_timesteps)
-    env = resolve(options.env_id)
+    env = resolve(options.env_id, load_settings(VarPaths.default().settings).env_modules)
     device, warnings = _choose_device(options.cuda)
     if origin is not None:
         warnings += tuple(differences(origin, values, describe_machine(str(device))))

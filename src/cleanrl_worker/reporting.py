@@ -14,7 +14,7 @@ from cleanrl_worker.child_environment import mask_secrets
 from cleanrl_worker.failure import explain, failed_payload, tail
 from cleanrl_worker.plan import LaunchPlan
 from cleanrl_worker.telemetry import MetricBridge
-from mosaic.contracts.errors import EXIT_FAILED, StorageError
+from mosaic.contracts.errors import EXIT_FAILED, MosaicError, StorageError
 from mosaic.contracts.manifest import RunStatus
 from mosaic.contracts.paths import RunPaths
 from mosaic.workers.emitter import EventEmitter
@@ -101,13 +101,15 @@ class RunReporter:
             step=self._bridge.step,
         )
 
-    def failed(self, child: AlgorithmProcess) -> tuple[int, str]:
-        """Return the worker's exit code and the error."""
+    def failed(self, child: AlgorithmProcess, refused: MosaicError | None) -> tuple[int, str]:
+        """Return the worker's exit code and the error; `refused` is what it gave up for itself."""
         assert child.returncode is not None, "a failed process has ended"
         variables = {**os.environ, **self._config.secrets}
         lines = [mask_secrets(line, variables) for line in tail(self._paths.stderr_log)]
         error, error_type = explain(child.returncode, lines)
         code = exit_code_of(child.returncode) or EXIT_FAILED
+        if refused is not None:  # a full disk in the middle of the run
+            error, error_type, code = refused.one_line(), type(refused).__name__, refused.exit_code
         log = self._paths.relative(self._paths.stderr_log)
         payload = failed_payload(error, error_type, code, stderr_log=log, stderr_tail=lines)
         self._write_manifest(RunStatus.FAILED, child)

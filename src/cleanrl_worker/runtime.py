@@ -155,6 +155,7 @@ class _Supervision:
             signal = self._requests.first
             self._reporter.cancelled(self._child, self._finished, signal.name if signal else None)
             return self._requests.exit_code
-        code, error = self._reporter.failed(self._child)
+        refused = None if self._rejected is None else rejection(self._rejected)
+        code, error = self._reporter.failed(self._child, refused)
         print(f"cleanrl-worker: {error} Its log: {paths.stderr_log}", file=sys.stderr)
         return code

@@ -36,7 +36,9 @@ def complete(channel: Channel) -> int:
 def checkpoints(channel: Channel) -> int:
     channel.send("prepared", device="cpu", backend="fake", warnings=[])
     for step in (900, 1000):
-        Path(f"checkpoints/step-{step}.ckpt").mkdir(parents=True)
+        directory = Path(f"checkpoints/step-{step}.ckpt")
+        directory.mkdir(parents=True)
+        (directory / "checkpoint.json").write_text(json.dumps({"mean_return": 2000.0 - step}))
         channel.send("checkpoint_saved", step=step, path=f"checkpoints/step-{step}.ckpt")
     return complete(channel)
 
@@ -71,6 +73,12 @@ def crash(channel: Channel) -> int:
     channel.send("metric", step=7, values={RETURN: 1.0})
     print("the key is", os.environ.get("WANDB_API_KEY"), file=sys.stderr)
     raise ValueError("the loss is nan")
+
+
+def run_out_of_disk(channel: Channel) -> int:
+    channel.send("prepared", device="cpu", backend="fake", warnings=[])
+    channel.send("rejected", code="storage", message="The checkpoint cannot be written.")
+    return 2
 
 
 def exit_with_two(channel: Channel) -> int:

@@ -84,6 +84,15 @@ def test_checkpoints_are_listed_by_step(paths: RunPaths) -> None:
     found = find_checkpoints(paths)
     assert found.files == tuple(f"checkpoints/step-{step}.ckpt" for step in (10, 900, 1000))
     assert found.latest == "checkpoints/step-1000.ckpt"
+    assert found.best is None
+
+
+def test_the_best_checkpoint_is_the_one_with_the_highest_mean_return(paths: RunPaths) -> None:
+    for step, text in enumerate(['{"mean_return": 5}', '{"mean_return": 7.5}', "{}", "{"]):
+        directory = paths.checkpoints / f"step-{step}.ckpt"
+        directory.mkdir(parents=True)
+        (directory / "checkpoint.json").write_text(text)
+    assert find_checkpoints(paths).best == "checkpoints/step-1.ckpt"
 
 
 def test_the_newest_model_is_the_policy(paths: RunPaths) -> None:

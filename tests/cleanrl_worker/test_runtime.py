@@ -205,7 +205,7 @@ def test_a_checkpoint_is_an_event_and_in_the_manifest(start: Start) -> None:
     assert worker.manifest()["artifacts"]["checkpoints"] == {
         "directory": "checkpoints",
         "latest": "checkpoints/step-1000.ckpt",
-        "best": None,
+        "best": "checkpoints/step-900.ckpt",
         "files": ["checkpoints/step-900.ckpt", "checkpoints/step-1000.ckpt"],
     }
 
@@ -267,6 +267,7 @@ def test_a_crash(start: Start) -> None:
     [
         ("exit_with_two", 1, "The algorithm process ended with exit code 2."),
         ("end_early", 1, "The algorithm process ended before it had finished."),
+        ("run_out_of_disk", 2, "The checkpoint cannot be written."),
         ("be_killed", 137, "The algorithm process was killed by signal 9 (SIGKILL)."),
     ],
 )

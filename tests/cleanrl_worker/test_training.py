@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
+import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.cleanrl_worker.conftest import CONFIG, SOURCE, RunWorker, start_worker
+from tests.workers.test_processes import wait_until_gone
 
 CANARY = "canary-0123456789"
 
@@ -139,6 +144,51 @@ def test_a_dry_run_tells_everything_and_writes_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["cfg.json"]
     # Processor time, since the machine that runs the tests may be busy.
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 6.0
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)]
+)
+def test_training_ends_with_its_worker(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    (tmp_path / "cfg.json").write_text(json.dumps({**CONFIG, "total_timesteps": 10_000_000}))
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "cleanrl_worker.cli", "--config", "cfg.json"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": SOURCE, "MOSAIC_VAR_DIR": "var"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert worker.stdout is not None
+    with worker.stdout as stdout:
+        events = (json.loads(line) for line in stdout)
+        next(event for event in events if event["event"] == "metric")
+        (algorithm,) = psutil.Process(worker.pid).children()
+        worker.send_signal(number)
+        names = [event["event"] for event in events]
+    assert worker.wait(timeout=30) == code
+    assert wait_until_gone(algorithm.pid)
+    assert (number == signal.SIGTERM) == ("run_cancelled" in names)
+
+
+def test_an_environment_of_a_module_that_the_operator_allowed(
+    run_worker: RunWorker, tmp_path: Path
+) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "my_envs.py").write_text(
+        "import gymnasium\n"
+        "entry_point = 'gymnasium.envs.classic_control:CartPoleEnv'\n"
+        "gymnasium.register('Mine-v0', entry_point=entry_point, max_episode_steps=50)\n"
+    )
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "mosaic.toml").write_text('[allow]\nenv_modules = ["my_envs"]\n')
+    done = run_worker(
+        "--dry-run",
+        config={**CONFIG, "env_id": "my_envs:Mine-v0"},
+        MOSAIC_VAR_DIR="data",
+        PYTHONPATH=f"{SOURCE}:site",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "dry run passed: ppo on my_envs:Mine-v0" in done.stderr
 
 
 @pytest.mark.parametrize(
