@@ -43,16 +43,3 @@ def test_ppo_trains_and_everything_lies_where_it_says(
     shown = next(line.split()[1] for line in lines if line.startswith("  evaluation"))
     assert float(shown) == pytest.approx(manifest["metrics"]["final"]["eval/episodic_return"], 0.01)
     assert len(list((tmp_path / "var/trainer/configs").iterdir())) == 2
-
-
-def test_what_the_worker_refuses_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("MOSAIC_VAR_DIR", raising=False)
-    done = mosaic(tmp_path, *TRAIN, "--num-minibatches", "6")
-    assert done.returncode == 2
-    assert done.stderr == (
-        "mosaic: num_minibatches=6 does not divide batch_size=512 (4 envs x 128 steps). "
-        "Use 4 or 8.\n"
-    )
-    assert list(tmp_path.iterdir()) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -83,6 +84,18 @@ def test_a_reader_that_leaves_is_no_error() -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 141
+
+
+def test_a_terminal_without_unicode_is_no_error() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mosaic.cli", "algos", "ppo"],
+        capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        check=False,
+        timeout=30,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"? 0" in done.stdout
 
 
 def test_the_border_is_light() -> None:

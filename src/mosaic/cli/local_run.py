@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -92,8 +92,8 @@ def run_worker(
         env={**os.environ, **environment},
         start_new_session=True,
     )
-    with process, _stopped_on_error(process), _signals_passed_on(process, display):
-        reader = _Reader(process, run, progress, display)
+    reader = _Reader(process, run, progress, display)
+    with process, _stopped_on_error(process), _signals_passed_on(process, reader):
         reader.read()
         run.return_code = exit_code(process.wait())
         if run.status != "failed":  # a failure is told as a whole, at the end
@@ -122,6 +122,11 @@ class _Reader:
         self._progress = progress
         self._display = display
         self._notes: list[str] = []
+        self._take: dict[str, Callable[[str], None]] = {
+            "stdout": self._take_event,
+            "stderr": self._take_stderr,
+            "note": display.note,
+        }
         self._lines: queue.SimpleQueue[tuple[str, str | None]] = queue.SimpleQueue()
 
     def read(self) -> None:
@@ -136,15 +141,17 @@ class _Reader:
                 name, line = self._lines.get(timeout=_TICK_S)
                 if line is None:
                     open_streams.discard(name)
-                elif name == "stdout":
-                    self._take_event(line)
                 else:
-                    self._take_stderr(line)
+                    self._take[name](line)
             self._display.tick()
             if ended_at is None and self._process.poll() is not None:
                 ended_at = time.monotonic()
             if ended_at is not None and time.monotonic() - ended_at > _LAST_WORDS_S:
                 return
+
+    def say(self, text: str) -> None:
+        """Have a line shown; safe in a signal handler, where printing is not."""
+        self._lines.put(("note", text))
 
     def _pump(self, name: str, stream: IO[bytes]) -> None:
         for line in stream:
@@ -186,7 +193,7 @@ def _stopped_on_error(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _signals_passed_on(process: subprocess.Popen[bytes], display: Display) -> Iterator[None]:
+def _signals_passed_on(process: subprocess.Popen[bytes], reader: _Reader) -> Iterator[None]:
     """Pass Ctrl-C on once and kill at the second; a closed terminal or SIGTERM stops the run."""
     interrupts = 0
 
@@ -194,7 +201,7 @@ def _signals_passed_on(process: subprocess.Popen[bytes], display: Display) -> It
         nonlocal interrupts
         interrupts += 1
         if interrupts == 1:
-            display.note("Stopping. Press Ctrl-C again to kill the run.")
+            reader.say("Stopping. Press Ctrl-C again to kill the run.")
             _send(process, signal.SIGINT)
         else:
             _kill_group(process)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
+import io
 import os
 import signal
 import sys
@@ -61,6 +63,7 @@ A first run:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the only place where an exception becomes an exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _write_any_character()
     try:
         load_dotenv()
         return run(words)
@@ -69,11 +72,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader (head, less) has gone; the interpreter must not write to it again on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
     except Exception as error:  # noqa: BLE001 - the process border; the traceback is kept
+        if isinstance(error, OSError) and error.errno in (errno.EPIPE, errno.EIO):
+            return _leave_quietly()
         print(f"mosaic: internal error: {_keep_traceback(error)}", file=sys.stderr)
         return EXIT_FAILED
 
@@ -101,6 +102,20 @@ def usage() -> str:
     width = max(map(len, COMMANDS))
     lines = [f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items()]
     return USAGE.format(commands="\n".join(lines))
+
+
+def _write_any_character() -> None:
+    """Replace what the terminal's encoding lacks, rather than fail over a bar or a Greek letter."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _leave_quietly() -> int:
+    """End without a word: the reader (head, less) or the terminal has gone."""
+    # The interpreter must not write to it again on exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 128 + signal.SIGPIPE
 
 
 def _keep_traceback(error: Exception) -> str:

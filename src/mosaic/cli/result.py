@@ -20,8 +20,8 @@ _SHOWN_ERROR_LINES = 8
 class Result:
     """One finished run, however it ended."""
 
-    def __init__(self, run_id: str, paths: RunPaths, run: LocalRun, progress: Progress) -> None:
-        self.run_id = run_id
+    def __init__(self, paths: RunPaths, run: LocalRun, progress: Progress) -> None:
+        self.run_id = paths.root.name
         self.paths = paths
         self.run = run
         self.progress = progress

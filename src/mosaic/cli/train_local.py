@@ -54,12 +54,11 @@ def _train_one(
     run_config = run_config_for(config, worker)
     check_allowed(run_config, workers, load_settings(paths.settings))
     files = write_run_files(paths, run_config, config)
-    result = None
     try:
         result = _run(request, run_config, config, files)
     finally:
-        # Nothing was trained: nothing is left behind.
-        if result is None or result.return_code in _REFUSALS:
+        # A run that was refused, or never began, has no directory: then nothing is left behind.
+        if not paths.run(config["run_id"], _mode(config)).root.exists():
             files.remove()
     _report(request, result)
     return result
@@ -68,8 +67,8 @@ def _train_one(
 def _run(
     request: TrainRequest, run_config: RunConfig, config: Mapping[str, Any], files: RunFiles
 ) -> Result:
-    run_id, mode = config["run_id"], config["extras"].get("mode") or "train"
     paths = VarPaths.default()
+    run_paths = paths.run(config["run_id"], _mode(config))
     environment = _environment(run_config, config, paths)
     module = run_config.metadata.worker.module
     progress = Progress(f"{request.algorithm.name} on {request.env_id}", request.total_timesteps)
@@ -77,12 +76,16 @@ def _run(
     if request.validate:
         checked, summary = dry_run(command, environment)
         if checked.return_code != EXIT_OK:
-            return Result(run_id, paths.run(run_id, mode), checked, progress)
+            return Result(run_paths, checked, progress)
         if not request.json:
             print("\n".join(summary_lines(summary)))
     with choose_display(progress, is_silent=request.json) as display:
         run = run_worker(command, environment, progress, display)
-    return Result(run_id, paths.run(run_id, mode), run, progress)
+    return Result(run_paths, run, progress)
+
+
+def _mode(config: Mapping[str, Any]) -> str:
+    return config["extras"].get("mode") or "train"
 
 
 def _environment(
