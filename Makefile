@@ -66,9 +66,10 @@ pins: setup-all ## Resolve pyproject.toml into constraints.txt (UPGRADE=--upgrad
 		--no-annotate --custom-compile-command "make pins" \
 		--extra all --extra dev $(UPGRADE) --output-file constraints.txt pyproject.toml
 
-schema: setup-all ## Write the schema that the CleanRL worker ships
+schema: setup-all ## Write the schema that the CleanRL worker ships, and the reference pages
 	@$(BIN)/python -m cleanrl_worker --describe > .venv/schema.json
 	@mv .venv/schema.json src/cleanrl_worker/schema.json
+	@$(BIN)/python scripts/make_reference.py
 
 clean: ## Remove .venv, caches and build outputs; run data in var/ stays
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist docs/_build

@@ -2,73 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Mapping
-from pathlib import PurePosixPath
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictBool,
-    ValidationError,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, model_validator
 
 from mosaic.contracts.capabilities import WorkerCapabilities
+from mosaic.contracts.field_types import Environment, Name, RelativePath, Whole, is_name
 from mosaic.contracts.identifiers import file_name, new_run_id
-from mosaic.contracts.run_environment import RUN_VARIABLES, check_variable
 from mosaic.contracts.secrets import redact
 from mosaic.contracts.validation import as_config_error
 
 DEFAULT_MEMORY_MB = 512
 DEFAULT_GRPC_TARGET = "127.0.0.1:50055"
-NAME_LENGTH = 128
-
-# The name is shown to people, and it names folders.
-_NAME = re.compile(rf"(?!\.)[^\x00-\x1f\x7f/\\]{{1,{NAME_LENGTH}}}")
-
-
-def _whole(value: Any) -> Any:
-    """Let 2.0 pass as 2, since browsers send it; true and "2" are no numbers."""
-    if isinstance(value, bool | str):
-        raise ValueError("give a whole number")
-    return value
-
-
-def _relative_path(value: str) -> str:
-    path = PurePosixPath(value)
-    if path.is_absolute() or ".." in path.parts or "\\" in value or "\0" in value:
-        raise ValueError("give a path inside the run directory, without '..'")
-    return value
-
-
-def _name(value: str) -> str:
-    if not _NAME.fullmatch(value):
-        raise ValueError(
-            f"give 1 to {NAME_LENGTH} characters, no '/', '\\' or control character, no leading '.'"
-        )
-    return value
-
-
-Whole = Annotated[int, BeforeValidator(_whole)]
-RelativePath = Annotated[str, Field(min_length=1), AfterValidator(_relative_path)]
-Name = Annotated[str, AfterValidator(_name), Field(max_length=NAME_LENGTH)]
-Environment = Annotated[
-    dict[Annotated[str, AfterValidator(check_variable)], str],
-    WithJsonSchema(
-        {
-            "type": "object",
-            "propertyNames": {"enum": sorted(RUN_VARIABLES)},
-            "additionalProperties": {"type": "string"},
-        }
-    ),
-]
 
 
 class _Part(BaseModel):
@@ -184,7 +131,7 @@ class RunConfig(_Part):
         if filled.get("run_name") in (None, ""):
             filled["run_name"] = _unique_name(document)
         name, artifacts = filled["run_name"], filled.get("artifacts", {})
-        if isinstance(artifacts, Mapping) and isinstance(name, str) and _NAME.fullmatch(name):
+        if isinstance(artifacts, Mapping) and is_name(name):
             filled["artifacts"] = {"output_prefix": f"runs/{name}"} | _given(artifacts)
         return filled
 
