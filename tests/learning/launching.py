@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def greedy_return(algo: str, directory: Path, *flags: str) -> float:
-    """Train, and return the mean of the ten greedy episodes that follow; the figures are printed."""
+    """Train, and return (and print) the mean of the ten greedy episodes that follow."""
     home = directory / f"{algo}-{time.time_ns()}"
     home.mkdir()
     started = time.monotonic()

@@ -8,10 +8,17 @@ from tests.learning.launching import greedy_return
 
 pytestmark = [pytest.mark.learn, pytest.mark.timeout(1800)]
 
-TUNED_CARTPOLE = (
-    "--total-timesteps=100000 --num-envs=8 --num-steps=32 --num-minibatches=1 --update-epochs=20 "
-    "--gae-lambda=0.8 --gamma=0.98 --learning-rate=0.001 --ent-coef=0.0"
-).split()
+TUNED_CARTPOLE = [
+    "--total-timesteps=100000",
+    "--num-envs=8",
+    "--num-steps=32",
+    "--num-minibatches=1",
+    "--update-epochs=20",
+    "--gae-lambda=0.8",
+    "--gamma=0.98",
+    "--learning-rate=0.001",
+    "--ent-coef=0.0",
+]
 EIGHT_FAST = ["--num-envs=8", "--learning-rate=0.001"]
 
 
