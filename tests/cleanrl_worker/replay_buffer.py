@@ -89,13 +89,16 @@ def read_snapshot(checkpoint: Path) -> dict[str, Any]:
 
 def save(archive: ReplayArchive, root: Path, total: int, keep: int = 2) -> None:
     """Write a checkpoint, whole or absent, then drop the old ones and what only they needed."""
-    aside = root / "aside"
-    shutil.rmtree(aside, ignore_errors=True)
+    aside, gone = root / "aside", root / "gone"
+    for leftover in (aside, gone):
+        shutil.rmtree(leftover, ignore_errors=True)
     aside.mkdir()
     (aside / "replay.json").write_text(json.dumps(archive.snapshot(aside)))
     aside.rename(root / f"step-{total:09d}.ckpt")
     for checkpoint in checkpoints(root)[:-keep]:
-        shutil.rmtree(checkpoint)
+        # A kill in the middle of rmtree would leave half a checkpoint under its name.
+        checkpoint.rename(gone)
+        shutil.rmtree(gone)
     archive.collect([read_snapshot(checkpoint) for checkpoint in checkpoints(root)])
 
 
