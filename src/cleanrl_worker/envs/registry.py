@@ -149,8 +149,7 @@ def _unknown(env_id: str) -> ConfigError:
         if family.is_installed():
             family.register()
     return ConfigError(
-        f"env_id={env_id!r} is not a registered environment.{suggest(env_id, gym.registry)}",
-        hint="'mosaic envs' lists them.",
+        f"env_id={env_id!r} is not a registered environment.{suggest(env_id, gym.registry)}"
     )
 
 
