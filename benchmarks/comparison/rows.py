@@ -1,0 +1,62 @@
+"""What is compared: one row of data an algorithm. A new comparison is a new row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+# CleanRL's scripts import these, whatever they train.
+CLEANRL_PACKAGES = ("gymnasium", "numpy", "torch", "tyro", "tensorboard")
+
+# The matrix-product pass of an off-policy algorithm starts to learn here, to be short.
+PROBE_LEARNING_STARTS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One comparison. `settings` are given to both sides; what is absent is CleanRL's default.
+
+    `learning_starts` is 0 for an algorithm that learns from its first step on. `probe_steps` is
+    the length of the pass that measures matrix products.
+    """
+
+    algo: str
+    env_id: str
+    steps: int
+    probe_steps: int
+    learning_starts: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    packages: tuple[str, ...] = ()
+
+    @property
+    def script(self) -> str:
+        return f"cleanrl/{self.algo}.py"
+
+    def window_start(self, steps: int) -> int:
+        """Return the step from which time is taken: half of the learning phase is warm-up."""
+        return self.learning_starts + (steps - self.learning_starts) // 2
+
+    def probe_settings(self) -> dict[str, Any]:
+        if not self.learning_starts:
+            return dict(self.settings)
+        return {**self.settings, "learning_starts": PROBE_LEARNING_STARTS}
+
+    @property
+    def probe_learning_steps(self) -> int:
+        """Return how many steps of the matrix-product pass are in the learning phase."""
+        return self.probe_steps - (PROBE_LEARNING_STARTS if self.learning_starts else 0)
+
+
+_ROWS = (
+    Row("ppo", "CartPole-v1", steps=102_400, probe_steps=2_560),
+    Row(
+        "ppo_continuous_action",
+        "HalfCheetah-v4",
+        steps=40_960,
+        probe_steps=4_096,
+        packages=("mujoco",),
+    ),
+)
+
+ROWS: dict[str, Row] = {row.algo: row for row in _ROWS}
