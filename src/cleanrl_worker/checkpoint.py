@@ -2,15 +2,15 @@
 
 `step-<N>.ckpt/` holds `checkpoint.json` (what it is, the skeleton of the state, the size and
 digest of every other file) and `state.safetensors`. It is written under another name, read back,
-and renamed; the one before is removed only after that.
+and renamed; the one before is removed only after that. A checkpoint never changes.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
-import json
 import os
-import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,15 +22,22 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
+from cleanrl_worker.checkpoint_document import (
+    DOCUMENT,
+    DOCUMENT_LIMIT_BYTES,
+    FORMAT_VERSION,
+    damaged,
+    find_checkpoints,
+    name_of,
+    read_document,
+    read_plain_file,
+    seal,
+)
 from cleanrl_worker.state_tree import join, split
 from mosaic.contracts.errors import ConfigError, StorageError
 from mosaic.contracts.files import sync_directory
 
-FORMAT_VERSION = 1
-DOCUMENT = "checkpoint.json"
 STATE = "state.safetensors"
-DOCUMENT_LIMIT_BYTES = 64 << 20
-_NAME = re.compile(r"step-(\d+)\.ckpt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,32 +57,18 @@ class Checkpoint:
         return bool(self.document["exact"])
 
 
-def name_of(step: int) -> str:
-    return f"step-{step}.ckpt"
-
-
 def write_checkpoint(
     directory: Path, step: int, description: Mapping[str, Any], state: Mapping[str, Any]
 ) -> Path:
     """Write the state as `step-<N>.ckpt` under the directory, verified before it gets its name."""
     final = directory / name_of(step)
     aside = directory / f".{final.name}.{os.getpid()}.tmp"
-    skeleton, tensors = split(state, "state")
     try:
-        aside.mkdir(parents=True)
-        digest = _write(aside / STATE, save_tensors(tensors))
-        document = {
-            "format_version": FORMAT_VERSION,
-            "step": step,
-            **description,
-            "files": {STATE: digest},
-            "state": skeleton,
-        }
-        _write(aside / DOCUMENT, json.dumps(document, allow_nan=False).encode())
-        sync_directory(aside)
-        _verify(aside / STATE, digest, final.name)
         if final.exists():
-            _remove(final)
+            raise FileExistsError(errno.EEXIST, f"{final.name} exists already")
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir(parents=True)
+        _write_files(aside, {"step": step, **description}, state)
         os.rename(aside, final)
         sync_directory(directory)
     except OSError as error:
@@ -87,110 +80,81 @@ def write_checkpoint(
     return final
 
 
-def _write(path: Path, data: bytes) -> dict[str, Any]:
+def _write_files(aside: Path, description: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+    skeleton, tensors = split(state, "state")
+    data = save_tensors(tensors)
+    digest = {"size_bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    files = {STATE: digest}
+    document = {"format_version": FORMAT_VERSION, **description, "files": files, "state": skeleton}
+    sealed = seal(document)
+    assert len(sealed) <= DOCUMENT_LIMIT_BYTES, "plain values belong in arrays"
+    _write(aside / STATE, data)
+    _write(aside / DOCUMENT, sealed)
+    sync_directory(aside)
+    for name, written in ((STATE, data), (DOCUMENT, sealed)):
+        if read_plain_file(aside / name, len(written) + 1) != written:
+            raise OSError(errno.EIO, f"{name} reads back otherwise than it was written")
+
+
+def _write(path: Path, data: bytes) -> None:
     with path.open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    return {"size_bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-
-
-def _verify(path: Path, digest: Mapping[str, Any], owner: str) -> bytes:
-    """Return the file's bytes, or refuse it when they are not those that were written."""
-    try:
-        size = path.stat().st_size
-        if size != digest["size_bytes"]:
-            raise ConfigError(
-                f"Checkpoint {owner!r} is damaged: {path.name} has {size} bytes, "
-                f"not {digest['size_bytes']}."
-            )
-        data = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(
-            f"Checkpoint {owner!r} is damaged: {path.name} cannot be read ({error.strerror})."
-        ) from None
-    if hashlib.sha256(data).hexdigest() != digest["sha256"]:
-        raise ConfigError(f"Checkpoint {owner!r} is damaged: {path.name} has another checksum.")
-    return data
-
-
-def read_document(path: Path) -> dict[str, Any]:
-    """Read what a checkpoint says of itself, without its tensors."""
-    owner = path.name
-    try:
-        with (path / DOCUMENT).open("rb") as file:
-            data = file.read(DOCUMENT_LIMIT_BYTES + 1)
-    except OSError as error:
-        raise ConfigError(
-            f"{str(path)!r} is no checkpoint: {DOCUMENT}: {error.strerror}."
-        ) from None
-    if len(data) > DOCUMENT_LIMIT_BYTES:
-        raise ConfigError(f"Checkpoint {owner!r} is refused: {DOCUMENT} is larger than 64 MB.")
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError):
-        raise ConfigError(f"Checkpoint {owner!r} is damaged: {DOCUMENT} is not JSON.") from None
-    version = document.get("format_version") if isinstance(document, dict) else None
-    if not isinstance(version, int):
-        raise ConfigError(f"Checkpoint {owner!r} is damaged: {DOCUMENT} has no format_version.")
-    if version > FORMAT_VERSION:
-        raise ConfigError(
-            f"Checkpoint {owner!r} has format version {version}; this MOSAIC reads up to "
-            f"{FORMAT_VERSION}: update it."
-        )
-    missing = {"step", "exact", "algo", "env_id", "settings", "files", "state"} - document.keys()
-    if missing:
-        raise ConfigError(
-            f"Checkpoint {owner!r} is damaged: it lacks {', '.join(sorted(missing))}."
-        )
-    return dict(document)
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
     """Read and verify a checkpoint; whatever is wrong with it is one clear line."""
     document = read_document(path)
-    digest = document["files"].get(STATE) if isinstance(document["files"], dict) else None
-    if not isinstance(digest, dict) or not {"size_bytes", "sha256"} <= digest.keys():
-        raise ConfigError(f"Checkpoint {path.name!r} is damaged: {STATE} is not listed.")
-    state = join(document.pop("state"), _read_tensors(path, digest))
+    tensors = _read_tensors(path, document["files"].get(STATE))
+    try:
+        state = join(document.pop("state"), tensors)
+    except ConfigError as error:
+        raise damaged(path, error.message) from None
+    except (TypeError, ValueError, RecursionError):
+        raise damaged(path, f"the state in {DOCUMENT} is none that we wrote") from None
+    if not isinstance(state, dict):
+        raise damaged(path, f"the state in {DOCUMENT} is none that we wrote")
     return Checkpoint(path, document, state)
 
 
-def _read_tensors(path: Path, digest: Mapping[str, Any]) -> dict[str, Tensor]:
-    data = _verify(path / STATE, digest, path.name)
+def _read_tensors(path: Path, digest: Any) -> dict[str, Tensor]:
+    size = digest.get("size_bytes") if isinstance(digest, dict) else None
+    if type(size) is not int:
+        raise damaged(path, f"{DOCUMENT} does not list {STATE}")
+    try:
+        found = (path / STATE).stat().st_size
+        # Nothing is set aside for a size that is only claimed.
+        data = read_plain_file(path / STATE, found) if found == size else b""
+    except OSError as error:
+        raise damaged(path, f"{STATE}: {error.strerror}") from None
+    if found != size:
+        raise damaged(path, f"{STATE} has {found} bytes, not {size}")
+    if hashlib.sha256(data).hexdigest() != digest.get("sha256"):
+        raise damaged(path, f"{STATE} has another checksum")
     try:
         tensors: dict[str, Tensor] = load_tensors(data)
-    except (SafetensorError, ValueError) as error:
-        raise ConfigError(f"Checkpoint {path.name!r} is refused: {STATE}: {error}.") from None
+    except (SafetensorError, ValueError, TypeError, KeyError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise damaged(path, f"{STATE} is not safetensors ({reason})") from None
     return tensors
 
 
-def find_checkpoints(directory: Path) -> list[Path]:
-    """Return the checkpoints under a directory, oldest first; leftovers of a kill are none."""
-    found = [
-        (int(match[1]), entry)
-        for entry in (directory.iterdir() if directory.is_dir() else ())
-        if (match := _NAME.fullmatch(entry.name)) and (entry / DOCUMENT).is_file()
-    ]
-    return [path for _, path in sorted(found)]
-
-
 def prune(directory: Path, kept_exact: int) -> list[Path]:
-    """Keep the newest exact checkpoints and the newest extra one; return what is kept."""
-    checkpoints = find_checkpoints(directory)
-    exact = [path for path in checkpoints if read_document(path)["exact"]]
-    extra = [path for path in checkpoints if path not in exact]
-    kept = exact[-kept_exact:] + extra[-1:]
-    for path in checkpoints:
-        if path not in kept:
-            _remove(path)
+    """Keep the newest exact checkpoints and the newest extra one; return what is kept.
+
+    One that cannot be read is left for somebody to look at; what cannot be removed now is tried
+    again after the next checkpoint.
+    """
+    exact: list[Path] = []
+    extra: list[Path] = []
+    for path in find_checkpoints(directory):
+        with contextlib.suppress(ConfigError):
+            (exact if read_document(path)["exact"] else extra).append(path)
+    for path in exact[:-kept_exact] + extra[:-1]:
+        with contextlib.suppress(OSError):
+            # The name goes first: a kill halfway must not leave half a checkpoint under it.
+            os.rename(path, path.with_name(f".{path.name}.removed.tmp"))
     for leftover in directory.glob(".step-*.tmp"):
         shutil.rmtree(leftover, ignore_errors=True)
-    return kept
-
-
-def _remove(path: Path) -> None:
-    """Take the name away first: a kill halfway must not leave half a checkpoint under it."""
-    aside = path.with_name(f".{path.name}.removed.tmp")
-    os.rename(path, aside)
-    shutil.rmtree(aside)
+    return exact[-kept_exact:] + extra[-1:]

@@ -9,6 +9,17 @@ from typing import Any, Protocol, runtime_checkable
 from cleanrl_worker.checkpoint import Checkpoint, prune, write_checkpoint
 from mosaic.contracts.errors import ConfigError
 
+# What torch, NumPy and our own parts raise for a state that is not theirs.
+MISFITS = (
+    RuntimeError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    OverflowError,
+)
+
 
 @runtime_checkable
 class Stateful(Protocol):
@@ -71,8 +82,9 @@ class Checkpoints:
                 raise ConfigError(f"Checkpoint {checkpoint.path.name!r} holds no {name!r}.")
             try:
                 part.load_state_dict(checkpoint.state[name])
-            except (RuntimeError, ValueError, KeyError, TypeError) as error:
-                reason = str(error).splitlines()[-1].strip()
+            except MISFITS as error:
+                lines = str(error).splitlines() or [type(error).__name__]
                 raise ConfigError(
-                    f"Checkpoint {checkpoint.path.name!r} does not fit this run: {name}: {reason}"
+                    f"Checkpoint {checkpoint.path.name!r} does not fit this run: {name}: "
+                    f"{lines[-1].strip()}"
                 ) from None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sys
 import time
@@ -64,18 +65,19 @@ def _train(prepared: Prepared, channel: Channel) -> int:
     model_dir.mkdir(parents=True, exist_ok=True)
     run = _open_run(prepared, channel, model_dir)
     _stop_on_signal(run)
-    _report_start(prepared, channel)
     try:
         prepared.algorithm.train(
             run, prepared.config, prepared.envs, prepared.agent, prepared.device
         )
         speed = run.steps_per_second
-        prepared.envs.close()
         if not run.should_stop:
-            run.finish()
-            if prepared.options.save_model:
-                _save_and_evaluate(run, prepared, model_dir / f"{name}.cleanrl_model", channel)
+            run.finish(prepared.envs)
+        prepared.envs.close()
+        if prepared.options.save_model and not run.should_stop:
+            _save_and_evaluate(run, prepared, model_dir / f"{name}.cleanrl_model", channel)
     except MosaicError as error:
+        if not run.has_begun:
+            shutil.rmtree(model_dir, ignore_errors=True)
         channel.send("rejected", code=error.code, message=error.one_line())
         print(error.one_line(), file=sys.stderr)
         return error.exit_code
@@ -117,6 +119,7 @@ def _open_run(prepared: Prepared, channel: Channel, model_dir: Path) -> Run:
         checkpoints=checkpoints,
         description={**prepared.describe(), "run_id": os.environ.get("MOSAIC_RUN_ID")},
         resume_from=checkpoint,
+        on_begin=lambda: _report_start(prepared, channel),
     )
 
 

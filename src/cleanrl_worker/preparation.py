@@ -5,6 +5,7 @@ Whatever is wrong with a config is found here, before anything is written.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -17,13 +18,16 @@ import numpy as np
 import torch
 from torch import nn
 
-from cleanrl_worker.cuts import Stateful, resolve_interval
+from cleanrl_worker.channel import Channel
+from cleanrl_worker.checkpoint import Checkpoint
+from cleanrl_worker.cuts import MISFITS, Checkpoints, Stateful, resolve_interval
 from cleanrl_worker.describe import recipe_parameters
 from cleanrl_worker.envs.build import build_envs
 from cleanrl_worker.envs.normalise import NormalisedEnvs
 from cleanrl_worker.envs.registry import ResolvedEnv, resolve
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.recipes import Recipe, find_recipe
+from cleanrl_worker.recording import Run
 from cleanrl_worker.resuming import (
     Origin,
     check_same_run,
@@ -34,6 +38,7 @@ from cleanrl_worker.resuming import (
 )
 from cleanrl_worker.run_options import RunOptions
 from mosaic.contracts.errors import ConfigError
+from mosaic.contracts.events import finite
 from mosaic.contracts.parameters import build, parse_flags
 from mosaic.contracts.paths import VarPaths
 from mosaic.contracts.settings import load_settings
@@ -66,7 +71,7 @@ class Prepared:
 
     def describe(self) -> dict[str, Any]:
         """Return what a saved policy or checkpoint says of where it comes from."""
-        return {
+        description = {
             "algo": self.recipe.name,
             "env_id": self.env.id,
             "seed": self.options.seed,
@@ -74,6 +79,7 @@ class Prepared:
             "settings": self.settings(),
             "machine": describe_machine(str(self.device)),
         }
+        return dict(finite(description))
 
 
 def prepare(name: str, flags: Sequence[str]) -> Prepared:
@@ -158,21 +164,48 @@ def load_weights(agent: nn.Module, envs: EnvBatch, origin: Origin) -> None:
     """Copy a saved policy's weights, and its normaliser's statistics, into place."""
     assert origin.weights is not None
     names = agent.state_dict().keys()
-    statistics = {key: item.numpy() for key, item in origin.weights.items() if key not in names}
     try:
+        statistics = {key: item.numpy() for key, item in origin.weights.items() if key not in names}
         agent.load_state_dict({key: origin.weights[key] for key in names})
         if isinstance(envs, Stateful):
             envs.load_state_dict(statistics)
-    except (RuntimeError, KeyError, AssertionError) as error:
-        reason = str(error).splitlines()[-1].strip()
+    except MISFITS as error:
+        lines = str(error).splitlines() or [type(error).__name__]
         raise ConfigError(
-            f"The policy {origin.path.name!r} does not fit {type(agent).__name__}: {reason}"
+            f"The policy {origin.path.name!r} does not fit {type(agent).__name__}: "
+            f"{lines[-1].strip()}"
         ) from None
+
+
+class _Fits(Exception):
+    """Stands for the first step of a training that is not to begin."""
+
+
+def check_state_fits(prepared: Prepared, checkpoint: Checkpoint) -> None:
+    """Let the algorithm take in the checkpoint's state, and stop where it would begin."""
+
+    def stop() -> None:
+        raise _Fits
+
+    run = Run(
+        total_timesteps=prepared.options.total_timesteps,
+        seed=prepared.options.seed,
+        channel=Channel(None),
+        checkpoints=Checkpoints(checkpoint.path.parent, 1, 1, checkpoint.step),
+        resume_from=checkpoint,
+        on_begin=stop,
+    )
+    with contextlib.suppress(_Fits):
+        prepared.algorithm.train(
+            run, prepared.config, prepared.envs, prepared.agent, prepared.device
+        )
 
 
 def summarise(prepared: Prepared) -> dict[str, Any]:
     """Take one step and one forward pass, and return the dry run's findings."""
     algorithm, envs, agent = prepared.algorithm, prepared.envs, prepared.agent
+    if prepared.origin is not None and prepared.origin.checkpoint is not None:
+        check_state_fits(prepared, prepared.origin.checkpoint)
     obs = envs.reset(prepared.options.seed)
     policy = algorithm.policy(agent, envs.action_space, prepared.device)
     envs.step(policy(obs, None))

@@ -22,6 +22,7 @@ from cleanrl_worker.envs.vector import EnvBatch, Episode
 from cleanrl_worker.random_state import RandomState, cut_seed
 from cleanrl_worker.sinks import MetricSink, StatusLines
 from mosaic.contracts.errors import StorageError
+from mosaic.contracts.events import finite
 from mosaic.contracts.metrics import find_metric
 
 RETURN_WINDOW = 100  # episodes
@@ -44,8 +45,27 @@ class TimeBudget:
         return {f"time/{name}": seconds / total for name, seconds in self._accounts.items()}
 
 
+class RecentReturns:
+    """The returns of the last episodes; a checkpoint holds them, since their mean ranks it."""
+
+    def __init__(self) -> None:
+        self.values: deque[float] = deque(maxlen=RETURN_WINDOW)
+
+    def mean(self) -> float | None:
+        return sum(self.values) / len(self.values) if self.values else None
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"values": list(self.values)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.values = deque(map(float, state["values"]), maxlen=RETURN_WINDOW)
+
+
 class Run:
-    """A training run as its algorithm sees it. Used by one thread."""
+    """A training run as its algorithm sees it. Used by one thread.
+
+    `on_begin` is called when the checkpoint was found to fit, before the first step.
+    """
 
     def __init__(
         self,
@@ -57,12 +77,14 @@ class Run:
         checkpoints: Checkpoints | None = None,
         description: Mapping[str, Any] | None = None,
         resume_from: Checkpoint | None = None,
+        on_begin: Callable[[], None] = lambda: None,
     ) -> None:
         self.total_timesteps = total_timesteps
         self.seed = seed
         self.step = 0 if resume_from is None else resume_from.step
         self.rng = np.random.default_rng(seed)
         self.should_stop = False
+        self.has_begun = False
         self.budget = TimeBudget()
         self._channel = channel
         self._sinks = tuple(sinks)
@@ -70,7 +92,8 @@ class Run:
         self._checkpoints = checkpoints
         self._description = dict(description or {})
         self._resume_from = resume_from
-        self._returns: deque[float] = deque(maxlen=RETURN_WINDOW)
+        self._on_begin = on_begin
+        self._returns = RecentReturns()
         self._first_step = self.step
         self._started = time.perf_counter()
 
@@ -80,13 +103,17 @@ class Run:
         The parts are all that training depends on beside the environments' own state, which no
         checkpoint holds: environments start anew after every cut, in a run that goes on as well.
         """
-        tracked = {**parts, "random": RandomState(self.rng)}
+        tracked = {**parts, "random": RandomState(self.rng), "returns": self._returns}
         if isinstance(envs, Stateful):
             tracked["normaliser"] = envs
         if self._checkpoints is not None:
             self._checkpoints.track(tracked)
             if self._resume_from is not None:
                 self._checkpoints.restore(self._resume_from)
+                # In the order of the run that went on: what building draws is drawn after the cut.
+                envs.rebuild()
+        self.has_begun = True
+        self._on_begin()
         obs = envs.reset(cut_seed(self.seed, self.step))
         self._started = time.perf_counter()
         self.budget = TimeBudget()
@@ -96,27 +123,36 @@ class Run:
         """Stand where no data is half used: the place for checkpoints.
 
         A scheduled one is a clean cut: environments are closed, built and seeded anew, so that
-        what follows depends on the checkpoint alone. Returns the observations to go on from.
+        what follows depends on the checkpoint alone. A run that is to stop leaves an extra one
+        where none is due. Returns the observations to go on from.
         """
         if self._checkpoints is None:
             return obs
+        if self._checkpoints.is_due(self.step):
+            return self._cut(envs)
         if self.should_stop:
             self._save(exact=False)
-            return obs
-        if not self._checkpoints.is_due(self.step):
-            return obs
+        return obs
+
+    def finish(self, envs: EnvBatch) -> None:
+        """Leave a checkpoint of the end, from which the run can be extended.
+
+        It is a cut as well: a run that is killed while its model is evaluated goes on from here,
+        and what the first observations add to a normaliser is part of the model.
+        """
+        if self._checkpoints is not None and not self._checkpoints.has(self.step):
+            self._cut(envs)
+
+    def _cut(self, envs: EnvBatch) -> Array:
         self._save(exact=True)
         envs.rebuild()
         return envs.reset(cut_seed(self.seed, self.step))
 
-    def finish(self) -> None:
-        """Leave a checkpoint of the end, from which the run can be extended."""
-        if self._checkpoints is not None and not self._checkpoints.has(self.step):
-            self._save(exact=True)
-
     def _save(self, *, exact: bool) -> None:
         assert self._checkpoints is not None
-        mean_return = sum(self._returns) / len(self._returns) if self._returns else None
+        for sink in self._sinks:
+            sink.flush()  # a run that goes on from here will not log again what came before
+        mean_return = finite(self._returns.mean())
         description = {
             **self._description,
             "exact": exact,
@@ -152,7 +188,7 @@ class Run:
 
     def log_episodes(self, episodes: Iterable[Episode]) -> None:
         for episode in episodes:
-            self._returns.append(episode.total_reward)
+            self._returns.values.append(episode.total_reward)
             self.log(
                 {
                     "charts/episodic_return": episode.total_reward,
@@ -164,7 +200,8 @@ class Run:
         """Record what an update gave, with the steps a second and the time budget."""
         speed = {"charts/SPS": int(self.steps_per_second), **self.budget.shares()}
         self.log({**values, **speed})
-        self._status.show(self.step, self.total_timesteps, self._returns, self.steps_per_second)
+        returns = self._returns.values
+        self._status.show(self.step, self.total_timesteps, returns, self.steps_per_second)
 
     def evaluate(self, play: Callable[[Callable[[], bool]], Iterable[Any]]) -> None:
         """Record the episodes that `play` yields until it ends or the run is to stop."""

@@ -52,11 +52,6 @@ def read_origin(path: Path, algo: str) -> Origin:
     """Read what `checkpoint_path` names; one of another algorithm is refused."""
     if path.name.endswith(MODEL_SUFFIX):
         return Origin(path, weights=load_model(path))
-    if not path.is_dir():
-        raise ConfigError(
-            f"checkpoint_path={str(path)!r} is neither a checkpoint directory nor a "
-            f"{MODEL_SUFFIX} file."
-        )
     checkpoint = read_checkpoint(path)
     if checkpoint.document["algo"] != algo:
         raise ConfigError(
@@ -69,26 +64,33 @@ def take_over(parameters: Sequence[Parameter], origin: Origin | None) -> tuple[P
     """Return the parameters with the checkpoint's settings as their defaults."""
     settings = origin.settings() if origin is not None else {}
     return tuple(
-        replace(parameter, default=parameter.check(settings[parameter.name]))
+        replace(parameter, default=_stored(parameter, settings[parameter.name]))
         if parameter.name in settings and parameter.name not in _OWN
         else parameter
         for parameter in parameters
     )
 
 
+def _stored(parameter: Parameter, value: Any) -> Any:
+    """Return a stored setting; an infinity was stored as text."""
+    is_text_of_number = parameter.type == "float" and isinstance(value, str)
+    return parameter.check(float(value) if is_text_of_number else value)
+
+
 def check_same_run(origin: Origin, values: Mapping[str, Any]) -> None:
-    """Refuse to go on with another environment, another seed, or nothing left to do."""
+    """Refuse to go on with another environment or seed, or to a total that is behind."""
     settings = origin.settings()
     for name in ("env_id", "seed"):
         if name in settings and values[name] != settings[name]:
             raise ConfigError(
                 f"{name}={values[name]!r} differs from the checkpoint's {settings[name]!r}: "
-                "leave it out."
+                "give that."
             )
+    # A run that was killed while its model was saved stands at its end, and that remains to do.
     checkpoint = origin.checkpoint
-    if checkpoint is not None and values["total_timesteps"] <= checkpoint.step:
+    if checkpoint is not None and values["total_timesteps"] < checkpoint.step:
         raise ConfigError(
-            f"total_timesteps={values['total_timesteps']} is not beyond the checkpoint's step "
+            f"total_timesteps={values['total_timesteps']} is below the checkpoint's step "
             f"{checkpoint.step}: it is the total, earlier steps included."
         )
 
@@ -108,7 +110,8 @@ def differences(origin: Origin, values: Mapping[str, Any], machine: Mapping[str,
     """Name what is not as it was: changed settings, another machine, other packages."""
     if origin.checkpoint is None:
         return [f"{origin.path.name}: weights only; optimiser, step and random states start anew."]
-    before = origin.checkpoint.document.get("machine", {})
+    before = origin.checkpoint.document.get("machine")
+    before = before if isinstance(before, dict) else {}
     found = [
         f"{name} was {before[name]}, is {machine.get(name, 'not installed')}."
         for name in before

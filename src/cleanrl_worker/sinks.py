@@ -17,6 +17,8 @@ STATUS_INTERVAL_S = 10.0
 class MetricSink(Protocol):
     def scalars(self, step: int, values: Mapping[str, float]) -> None: ...
 
+    def flush(self) -> None: ...
+
     def close(self) -> None: ...
 
 
@@ -34,6 +36,9 @@ class MetricFile:
         if now >= self._next_flush:
             self._file.flush()
             self._next_flush = now + FLUSH_INTERVAL_S
+
+    def flush(self) -> None:
+        self._file.flush()
 
     def close(self) -> None:
         self._file.close()
