@@ -8,6 +8,7 @@ from typing import Any
 
 import gymnasium as gym
 
+from cleanrl_worker.envs.backends import SYNC, build_backend
 from cleanrl_worker.envs.normalise import NormalisedEnvs
 from cleanrl_worker.envs.registry import ResolvedEnv, make
 from cleanrl_worker.envs.sync import SyncEnvs
@@ -27,22 +28,27 @@ def build_envs(
     env: ResolvedEnv,
     num_envs: int,
     *,
-    backend: str = "sync",
+    backend: str = SYNC,
     video_dir: Path | None = None,
     normalise: Normalisation | None = None,
+    cpus: int | None = None,
 ) -> EnvBatch:
-    """Build a batch of environments; the first one is filmed where a video folder is given."""
-    envs = _build_backend(env, num_envs, backend, video_dir)
+    """Build a batch of environments with a backend that `choose_backend` named.
+
+    The first environment is filmed where a video folder is given, which the sync backend can.
+    `cpus` bounds the processes or threads of a backend that has several; None: what there is.
+    """
+    if backend == SYNC:
+        envs: EnvBatch = _build_sync(env, num_envs, video_dir)
+    else:
+        assert video_dir is None, f"{backend} cannot film"
+        envs = build_backend(backend, env, num_envs, cpus)
     if normalise is None:
         return envs
     return NormalisedEnvs(envs, gamma=normalise.gamma, frozen=normalise.frozen)
 
 
-def _build_backend(
-    env: ResolvedEnv, num_envs: int, backend: str, video_dir: Path | None
-) -> EnvBatch:
-    assert backend == "sync", backend
-
+def _build_sync(env: ResolvedEnv, num_envs: int, video_dir: Path | None) -> SyncEnvs:
     def make_one(index: int) -> gym.Env[Any, Any]:
         if index == 0 and video_dir is not None:
             return _filmed(env, video_dir)

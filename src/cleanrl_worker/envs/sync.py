@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
@@ -95,12 +95,6 @@ class SyncEnvs:
         for index in ended:
             self._totals[index], self._lengths[index] = 0.0, 0
         return episodes
-
-    def state_dict(self) -> dict[str, Array]:
-        return {}
-
-    def load_state_dict(self, state: Mapping[str, Array]) -> None:
-        assert not state, f"plain environments keep no statistics: {sorted(state)}"
 
     def rebuild(self) -> None:
         self.close()

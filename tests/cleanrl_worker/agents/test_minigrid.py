@@ -45,7 +45,7 @@ def test_one_pass_gives_logits_and_values(agent: MinigridAgent) -> None:
 
 def test_the_first_policy_is_nearly_uniform(agent: MinigridAgent) -> None:
     logits, _ = agent(torch.from_numpy(views(32)))
-    assert torch.allclose(logits.softmax(-1), torch.full((32, ACTIONS), 1 / ACTIONS), atol=1e-3)
+    assert torch.allclose(logits.softmax(-1), torch.full((32, ACTIONS), 1 / ACTIONS), atol=5e-3)
 
 
 def test_the_view_is_read_as_rows_columns_channels(agent: MinigridAgent) -> None:
@@ -53,7 +53,7 @@ def test_the_view_is_read_as_rows_columns_channels(agent: MinigridAgent) -> None
     view = views(1)
     first = agent.encoder[0]
     assert isinstance(first, nn.Conv2d)
-    corner = view[0, :2, :2].transpose(2, 0, 1) / 255.0
+    corner = view[0, :2, :2].transpose(2, 0, 1) / 10.0
     by_hand = float((first.weight[0, :, 1:, 1:].detach().numpy() * corner).sum())
     seen: list[torch.Tensor] = []
     first.register_forward_hook(lambda module, inputs, output: seen.append(output))

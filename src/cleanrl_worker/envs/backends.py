@@ -1,0 +1,95 @@
+"""Which backend steps the environments of a run: decided once, at its start, and stored.
+
+The figures are microseconds on one core; `benchmarks/env_backends.py` measures them, and
+docs/benchmarks/env-backends.md says what was decided by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cleanrl_worker.envs.registry import ResolvedEnv
+from cleanrl_worker.envs.vector import EnvBatch
+from mosaic.contracts.errors import ConfigError
+
+AUTO = "auto"
+SYNC = "sync"
+ASYNC = "async"
+NATIVE = "native"
+ENVPOOL = "envpool"
+BACKENDS = (SYNC, ASYNC, NATIVE, ENVPOOL)
+CHOICES = (AUTO, *BACKENDS)
+
+# One array computation costs what seven single steps of CartPole cost, whatever the batch.
+NATIVE_FROM_ENVS = 16
+# One step of an environment, by family; the cheapest of the family where they differ.
+STEP_US = {"gymnasium": 7, "mujoco": 50, "minigrid": 100, "babyai": 100}
+# Waking the processes and waiting for them, for each of them.
+WAKE_US = 30
+# Processes must win clearly: on a busy machine they wait for each other.
+ENOUGH = 0.7
+
+
+def choose_backend(
+    env: ResolvedEnv, num_envs: int, requested: str, *, video: bool = False, cpus: int = 1
+) -> str:
+    """Return the backend: the one asked for, or else the fastest with `cpus` processors.
+
+    envpool is never chosen unasked: its tasks are not Gymnasium's in every detail.
+    """
+    assert requested in CHOICES, requested
+    if requested != AUTO:
+        if video and requested != SYNC:
+            raise ConfigError(
+                f"env_backend={requested!r} cannot be used with capture_video=true.",
+                hint=f"Use env_backend={SYNC!r}.",
+            )
+        return requested
+    if video:
+        return SYNC
+    if _has_native(env) and num_envs >= NATIVE_FROM_ENVS:
+        return NATIVE
+    return ASYNC if _processes_win(STEP_US[env.family], num_envs, cpus) else SYNC
+
+
+def build_backend(name: str, env: ResolvedEnv, num_envs: int, cpus: int | None) -> EnvBatch:
+    """Build a batch with any backend but the sync one; each is imported when it is needed."""
+    return _BUILDERS[name](env, num_envs, cpus)
+
+
+def _has_native(env: ResolvedEnv) -> bool:
+    from cleanrl_worker.envs.native import NATIVE_IDS
+
+    return env.id in NATIVE_IDS
+
+
+def _processes_win(step_us: int, num_envs: int, cpus: int) -> bool:
+    processes = min(cpus, num_envs)
+    in_turn = step_us * num_envs
+    side_by_side = step_us * -(-num_envs // processes) + WAKE_US * processes
+    return side_by_side < ENOUGH * in_turn
+
+
+def _build_async(env: ResolvedEnv, num_envs: int, cpus: int | None) -> EnvBatch:
+    from cleanrl_worker.envs.processes import ProcessEnvs
+
+    return ProcessEnvs(env, num_envs, cpus)
+
+
+def _build_native(env: ResolvedEnv, num_envs: int, cpus: int | None) -> EnvBatch:
+    from cleanrl_worker.envs.native import NativeCartPoles
+
+    return NativeCartPoles(env, num_envs)
+
+
+def _build_envpool(env: ResolvedEnv, num_envs: int, cpus: int | None) -> EnvBatch:
+    from cleanrl_worker.envs.pooled import PooledEnvs
+
+    return PooledEnvs(env, num_envs, cpus)
+
+
+_BUILDERS: dict[str, Callable[[ResolvedEnv, int, int | None], EnvBatch]] = {
+    ASYNC: _build_async,
+    NATIVE: _build_native,
+    ENVPOOL: _build_envpool,
+}

@@ -1,0 +1,125 @@
+"""Environments in envpool: written in C++, stepped by its threads.
+
+Its tasks are others' work under the same names. MuJoCo's dynamics were compared and are the same;
+the random numbers, Box2D's and MiniGrid's details are its own. So it is used where it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from cleanrl_worker.envs.actions import box_clipper
+from cleanrl_worker.envs.observations import Array, ObservationEncoder, is_minigrid
+from cleanrl_worker.envs.processes import available_cpus
+from cleanrl_worker.envs.registry import ResolvedEnv, make
+from cleanrl_worker.envs.sync import episode_limit
+from cleanrl_worker.envs.vector import Episode, Step
+from mosaic.contracts.errors import ConfigError, DependencyMissing
+
+LARGEST_SEED = 2**31 - 1  # envpool keeps seeds in an int32
+
+
+class PooledEnvs:
+    """A pool of environments. It is made in `reset`, since only then envpool takes a seed."""
+
+    def __init__(self, env: ResolvedEnv, num_envs: int, threads: int | None = None) -> None:
+        _check_available(env)
+        self._id = env.id
+        self.num_envs = num_envs
+        self._threads = threads or available_cpus()
+        twin = make(env)  # envpool's own bounds are wrong in places
+        encoder = ObservationEncoder(twin.observation_space, env.id)
+        self.observation_space = encoder.space
+        self.action_space = twin.action_space
+        self.max_episode_steps = episode_limit(twin)
+        self._is_minigrid = is_minigrid(twin.observation_space)
+        if not (self._is_minigrid or isinstance(twin.observation_space, spaces.Box)):
+            raise _unfit(env.id, f"its observation space is {twin.observation_space}")
+        if not isinstance(self.action_space, spaces.Box | spaces.Discrete):
+            raise _unfit(env.id, f"its action space is {self.action_space}")
+        twin.close()
+        self._clip = (
+            box_clipper(self.action_space) if isinstance(self.action_space, spaces.Box) else None
+        )
+        self._pool: Any = None
+        self._clear_counts()
+
+    def _clear_counts(self) -> None:
+        self._totals = np.zeros(self.num_envs, np.float64)
+        self._lengths = np.zeros(self.num_envs, np.int64)
+
+    def reset(self, seed: int) -> Array:
+        import envpool
+
+        self.close()
+        limit = self.max_episode_steps
+        self._pool = envpool.make(
+            self._id,
+            env_type="gymnasium",
+            num_envs=self.num_envs,
+            num_threads=min(self.num_envs, self._threads),
+            seed=seed % LARGEST_SEED,
+            **({} if limit is None else {"max_episode_steps": limit}),
+        )
+        self._action_dtype = self._pool.action_space.dtype
+        self._clear_counts()
+        return self._encode(self._pool.reset()[0])
+
+    def step(self, actions: Array) -> Step:
+        if self._clip is not None:
+            actions = self._clip(actions)
+        raw, rewards, terminated, truncated, _ = self._pool.step(actions.astype(self._action_dtype))
+        next_obs = self._encode(raw)
+        self._totals += rewards
+        self._lengths += 1
+        ended = (terminated | truncated).nonzero()[0]
+        if not len(ended):
+            return Step(next_obs, rewards, terminated, truncated, next_obs, ())
+        obs = next_obs.copy()
+        obs[ended] = self._encode(self._pool.reset(ended.astype(np.int32))[0])
+        return Step(obs, rewards, terminated, truncated, next_obs, self._finish(ended))
+
+    def _finish(self, ended: Array) -> list[Episode]:
+        episodes = [
+            Episode(index, float(self._totals[index]), int(self._lengths[index]))
+            for index in ended.tolist()
+        ]
+        self._totals[ended] = 0.0
+        self._lengths[ended] = 0
+        return episodes
+
+    def _encode(self, raw: Any) -> Array:
+        rows = raw["image"] if self._is_minigrid else raw
+        encoded: Array = rows.astype(self.observation_space.dtype)
+        return encoded
+
+    def rebuild(self) -> None:
+        """Nothing to do: `reset` builds."""
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+
+
+def _check_available(env: ResolvedEnv) -> None:
+    if importlib.util.find_spec("envpool") is None:
+        raise DependencyMissing(
+            "env_backend='envpool' needs the package 'envpool', which is not installed.",
+            hint="Install it with: pip install 'mosaic-rl[envpool]'",
+        )
+    import envpool
+
+    if env.id not in envpool.list_all_envs():
+        raise _unfit(env.id, "envpool does not have it")
+
+
+def _unfit(env_id: str, reason: str) -> ConfigError:
+    return ConfigError(
+        f"env_backend='envpool' cannot be used with env_id={env_id!r}: {reason}.",
+        hint="Use env_backend='auto'.",
+    )

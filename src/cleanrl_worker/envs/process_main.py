@@ -1,0 +1,64 @@
+"""An environment process: steps its share of a batch whenever it is told to.
+
+Commands come through standard input. When that ends, so does the process: it cannot outlive the
+one that started it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import struct
+import sys
+
+from cleanrl_worker.envs.registry import make, resolve
+from cleanrl_worker.envs.shared import SharedArrays
+from cleanrl_worker.envs.sync import SyncEnvs
+from cleanrl_worker.envs.vector import Step
+from mosaic.workers.processes import die_with_parent
+
+COMMAND = struct.Struct("=cq")  # what to do, and the seed of a reset
+RESET, STEP, REBUILD = b"r", b"s", b"b"
+DONE = b"."
+
+
+def main(arguments: str) -> None:
+    die_with_parent()
+    # Whoever stops the run stops its algorithm, which then ends this process by closing the pipe.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    share = json.loads(arguments)
+    env_id, first, count = share["env_id"], share["first"], share["count"]
+    env = resolve(env_id, allowed_modules=(env_id.rpartition(":")[0],))
+    envs = SyncEnvs(lambda _: make(env), count, env_id=env_id)
+    arrays = SharedArrays(
+        share["memory"], share["num_envs"], envs.observation_space, envs.action_space
+    )
+    rows = slice(first, first + count)
+    os.write(share["answers"], DONE)
+    while command := os.read(sys.stdin.fileno(), COMMAND.size):
+        kind, seed = COMMAND.unpack(command)
+        if kind == STEP:
+            _write(arrays, rows, envs.step(arrays.actions[rows]))
+        elif kind == RESET:
+            arrays.obs[rows] = envs.reset(seed + first)
+        else:
+            envs.rebuild()
+        os.write(share["answers"], DONE)
+    envs.close()
+
+
+def _write(arrays: SharedArrays, rows: slice, step: Step) -> None:
+    arrays.obs[rows] = step.obs
+    arrays.rewards[rows] = step.rewards
+    arrays.terminated[rows] = step.terminated
+    arrays.truncated[rows] = step.truncated
+    arrays.next_obs[rows] = step.next_obs
+    for episode in step.episodes:
+        arrays.totals[rows.start + episode.env] = episode.total_reward
+        arrays.lengths[rows.start + episode.env] = episode.length
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
