@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import json
 import math
-import re
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from cleanrl_worker.arguments import tensorboard_dir
+from cleanrl_worker.checkpoint_document import find_checkpoints as checkpoints_under
+from cleanrl_worker.checkpoint_document import read_document
 from cleanrl_worker.config import CleanRLWorkerConfig
+from mosaic.contracts.errors import ConfigError
 from mosaic.contracts.events import finite
 from mosaic.contracts.files import write_json_whole
 from mosaic.contracts.manifest import (
     Artifacts,
     Checkpoints,
+    Lineage,
     Manifest,
     Metrics,
     OptunaStudy,
@@ -53,7 +57,6 @@ _PACKAGES = (
     "shimmy",
     "supersuit",
 )
-_CHECKPOINT = re.compile(r"step-(\d+)\.ckpt")
 
 
 def installed_packages() -> dict[str, str]:
@@ -73,6 +76,14 @@ class RunManifest:
         self._config = config
         self._paths = paths
         self._packages = installed_packages()
+        self._lineage = Lineage()
+
+    def came_from(self, loaded: Mapping[str, Any]) -> None:
+        """Note the checkpoint, or the weights, that the run goes on from."""
+        path = Path(loaded["path"])
+        if path.is_relative_to(self._paths.trainer):  # so that the data directory can be moved
+            path = Path(os.path.relpath(path, self._paths.root))
+        self._lineage = Lineage(loaded.get("parent_run_id"), path.as_posix(), loaded.get("exact"))
 
     def save(self, document: Mapping[str, Any]) -> None:
         """Write the manifest; an OSError is the caller's."""
@@ -102,6 +113,7 @@ class RunManifest:
             metrics=Metrics(finite(final_values or {})),
             resources=Resources(reserved, peak_rss_mb, peak_gpu_mb, steps_per_second),
             requirements=Requirements(packages=self._packages),
+            lineage=self._lineage,
             notes=config.options.get("notes"),
         )
         return manifest.to_json()
@@ -125,32 +137,29 @@ def _artifacts(config: CleanRLWorkerConfig, paths: RunPaths) -> Artifacts:
 
 
 def find_checkpoints(paths: RunPaths, directory: str | None = None) -> Checkpoints:
-    """Return the scheduled checkpoints, by step."""
-    steps = sorted(
-        (int(match[1]), path)
-        for path in _children(paths.checkpoints)
-        if (match := _CHECKPOINT.fullmatch(path.name))
-    )
-    files = tuple(paths.relative(path) for _, path in steps)
+    """Return the checkpoints by step; latest and best are exact ones, an extra one is listed."""
+    documents = _read_documents(checkpoints_under(paths.checkpoints))
+    exact = [path for path, document in documents.items() if document["exact"]]
+    scores = {path: score for path in exact if (score := _mean_return(documents[path])) is not None}
+    best = max(scores, key=scores.__getitem__, default=None)
     return Checkpoints(
         directory=directory or paths.relative(paths.checkpoints),
-        latest=files[-1] if files else None,
-        best=_best([path for _, path in steps], paths),
-        files=files,
+        latest=paths.relative(exact[-1]) if exact else None,
+        best=None if best is None else paths.relative(best),
+        files=tuple(paths.relative(path) for path in documents),
     )
 
 
-def _best(checkpoints: Sequence[Path], paths: RunPaths) -> str | None:
-    """Return the kept checkpoint whose episodes before it had the highest mean return."""
-    scores = {path: score for path in checkpoints if (score := _mean_return(path)) is not None}
-    return paths.relative(max(scores, key=scores.__getitem__)) if scores else None
+def _read_documents(checkpoints: Iterable[Path]) -> dict[Path, dict[str, Any]]:
+    documents: dict[Path, dict[str, Any]] = {}
+    for path in checkpoints:
+        with contextlib.suppress(ConfigError):  # damaged by somebody, or on its way out
+            documents[path] = read_document(path)
+    return documents
 
 
-def _mean_return(checkpoint: Path) -> float | None:
-    try:
-        score = json.loads((checkpoint / "checkpoint.json").read_text())["mean_return"]
-    except (OSError, ValueError, KeyError):  # it may be of another version, or on its way out
-        return None
+def _mean_return(document: Mapping[str, Any]) -> float | None:
+    score = document.get("mean_return")
     return score if isinstance(score, int | float) and math.isfinite(score) else None
 
 
@@ -164,7 +173,3 @@ def find_policy(paths: RunPaths) -> str | None:
 def find_videos(paths: RunPaths) -> Videos:
     files = sorted(paths.relative(path) for path in paths.videos.rglob("*.mp4"))
     return Videos(paths.relative(paths.videos), tuple(files))
-
-
-def _children(directory: Path) -> list[Path]:
-    return list(directory.iterdir()) if directory.is_dir() else []

@@ -9,6 +9,7 @@ from cleanrl_worker import get_worker_metadata
 from cleanrl_worker.arguments import build_arguments, warnings_of
 from cleanrl_worker.config import CleanRLWorkerConfig
 from cleanrl_worker.not_yet import refuse_what_is_missing
+from cleanrl_worker.resume_request import resolve_checkpoint
 from mosaic.contracts.schema import AlgorithmSchema, load_schema
 
 # A drawn seed is as short as the ones that people choose from: it is typed again to repeat a run.
@@ -28,6 +29,7 @@ class LaunchPlan:
 def plan_launch(config: CleanRLWorkerConfig) -> LaunchPlan:
     """Resolve a config, or refuse it; touches nothing."""
     refuse_what_is_missing({"algo": config.algo, **config.extras, **config.options})
+    config = resolve_checkpoint(config)
     algorithm = load_schema(get_worker_metadata().schema).algorithm(config.algo)
     if config.seed is None:
         config = config.with_seed(secrets.randbelow(_DRAWN_SEEDS))

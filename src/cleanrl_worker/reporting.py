@@ -60,6 +60,8 @@ class RunReporter:
 
     def passed_on(self, event: str, payload: Mapping[str, Any]) -> None:
         """Hand on an event of the algorithm's, whose files the manifest lists by then."""
+        if event == "checkpoint_loaded":
+            self._manifest.came_from(payload)
         self.files_changed()
         self._emit(event, **payload)
 

@@ -68,6 +68,10 @@ class RunPaths:
     root: Path
 
     @property
+    def trainer(self) -> Path:
+        return self.root.parent.parent
+
+    @property
     def manifest(self) -> Path:
         return self.root / "analytics.json"
 
