@@ -11,6 +11,7 @@ Messages, by `kind`:
 - `metric`: `step, values{tag: value}`.
 - `checkpoint_saved`, `checkpoint_loaded`, `stage_changed`: the payload of the event of that name.
 - `model_saved`: `path`, relative to the run directory.
+- `evaluation_batch`: the numbers of a batch of evaluation episodes, which are on disk by then.
 - `finished`: `status` ("completed" or "stopped"), `steps`, `steps_per_second`. Last message.
 """
 
@@ -33,6 +34,7 @@ KINDS = (
     "checkpoint_loaded",
     "stage_changed",
     "model_saved",
+    "evaluation_batch",
     "finished",
 )
 

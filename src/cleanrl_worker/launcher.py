@@ -160,9 +160,9 @@ def _save_and_evaluate(run: Run, prepared: Prepared, path: Path, channel: Channe
     import torch
 
     from cleanrl_worker.cuts import Stateful
-    from cleanrl_worker.envs.build import build_envs
     from cleanrl_worker.envs.normalise import NormalisedEnvs
-    from cleanrl_worker.evaluation import evaluate
+    from cleanrl_worker.evaluation import Rules, evaluate
+    from cleanrl_worker.evaluation_env import Stage
     from cleanrl_worker.models import save_model
 
     state = dict(prepared.agent.state_dict())
@@ -173,20 +173,16 @@ def _save_and_evaluate(run: Run, prepared: Prepared, path: Path, channel: Channe
     channel.send("model_saved", path=path.as_posix())
 
     policy = prepared.algorithm.policy(prepared.agent, prepared.envs.action_space, prepared.device)
-    envs = build_envs(prepared.env, 1)
+    stage = Stage(prepared.env, normalise=isinstance(prepared.envs, NormalisedEnvs))
     if isinstance(prepared.envs, NormalisedEnvs):
-        envs = NormalisedEnvs(envs, gamma=prepared.config.gamma, frozen=True)
-        envs.load_state_dict(prepared.envs.state_dict())
+        stage.freeze(prepared.envs.state_dict())
+    rules = Rules(seed=prepared.options.seed)
     run.evaluate(
         lambda should_stop: evaluate(
-            policy,
-            envs,
-            episodes=EVALUATION_EPISODES,
-            seed=prepared.options.seed,
-            should_stop=should_stop,
+            policy, stage, range(EVALUATION_EPISODES), rules, should_stop=should_stop
         )
     )
-    envs.close()
+    stage.close()
 
 
 if __name__ == "__main__":

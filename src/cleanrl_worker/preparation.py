@@ -91,13 +91,13 @@ def prepare(name: str, flags: Sequence[str]) -> Prepared:
     config = build(algorithm.Config, values)
     config.check(options.total_timesteps)
     env = resolve(options.env_id, load_settings(VarPaths.default().settings).env_modules)
-    device, warnings = _choose_device(options.cuda)
+    device, warnings = choose_device(options.cuda)
     if origin is not None:
         warnings += tuple(differences(origin, values, describe_machine(str(device))))
     _fix_arithmetic(options)
 
     envs = _build_envs(recipe, options, config, env)
-    _check_actions(recipe, envs, env.id)
+    check_actions(recipe, envs, env.id)
     agent = algorithm.build(config, envs).to(device)
     interval = resolve_interval(
         options.checkpoint_interval,
@@ -125,12 +125,13 @@ def _read_settings(recipe: Recipe, flags: Sequence[str]) -> tuple[dict[str, Any]
     return values, origin
 
 
-def _choose_device(cuda: bool) -> tuple[torch.device, tuple[str, ...]]:
+def choose_device(cuda: bool) -> tuple[torch.device, tuple[str, ...]]:
+    """Return the device, and what the user should know where it is not the one asked for."""
     if not cuda:
         return torch.device("cpu"), ()
     if torch.cuda.is_available():
         return torch.device("cuda"), ()
-    return torch.device("cpu"), ("cuda=true, but torch sees no GPU here: training on the CPU.",)
+    return torch.device("cpu"), ("cuda=true, but torch sees no GPU here: it runs on the CPU.",)
 
 
 def _fix_arithmetic(options: RunOptions) -> None:
@@ -148,7 +149,8 @@ def _build_envs(recipe: Recipe, options: RunOptions, config: Any, env: ResolvedE
     return NormalisedEnvs(envs, gamma=config.gamma) if recipe.normalise else envs
 
 
-def _check_actions(recipe: Recipe, envs: EnvBatch, env_id: str) -> None:
+def check_actions(recipe: Recipe, envs: EnvBatch, env_id: str) -> None:
+    """Refuse an environment whose actions are of another kind than the recipe's."""
     wanted = _SPACES[recipe.actions]
     if isinstance(envs.action_space, wanted):
         return

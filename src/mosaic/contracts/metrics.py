@@ -12,7 +12,7 @@ class Metric:
     help: str
     unit: str | None = None
     wall_clock: bool = False  # depends on the machine's speed: not the same for the same seed
-    axis: str = "step"  # what its x means: environment steps, or the episode's index
+    axis: str = "step"  # what its x means: environment steps, or the index of episode or batch
 
 
 _METRICS = (
@@ -38,6 +38,35 @@ _METRICS = (
     Metric("eval/episodic_return", "Return of an evaluation episode.", axis="episode"),
     Metric(
         "eval/episodic_length", "Length of an evaluation episode.", unit="steps", axis="episode"
+    ),
+    Metric(
+        "eval/discounted_return",
+        "Return of an evaluation episode, discounted by eval_gamma.",
+        axis="episode",
+    ),
+    Metric("eval/avg_return", "Mean return of an evaluation batch.", axis="batch"),
+    Metric("eval/min_return", "Lowest return of an evaluation batch.", axis="batch"),
+    Metric("eval/max_return", "Highest return of an evaluation batch.", axis="batch"),
+    Metric("eval/median_return", "Median return of an evaluation batch.", axis="batch"),
+    Metric(
+        "eval/std_return",
+        "Standard deviation of the returns of an evaluation batch.",
+        axis="batch",
+    ),
+    Metric(
+        "eval/avg_length", "Mean episode length of an evaluation batch.", unit="steps", axis="batch"
+    ),
+    Metric(
+        "eval/avg_discounted_return",
+        "Mean of an evaluation batch's returns, discounted by eval_gamma.",
+        axis="batch",
+    ),
+    Metric(
+        "eval/duration_sec",
+        "Time that an evaluation batch took.",
+        unit="s",
+        wall_clock=True,
+        axis="batch",
     ),
 )
 

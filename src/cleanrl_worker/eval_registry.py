@@ -1,0 +1,194 @@
+"""Trained policies as they lie on disk, and how each recipe's network is built from them.
+
+| what `policy_path` names                  | where the architecture comes from                    |
+|-------------------------------------------|------------------------------------------------------|
+| a model of ours, with its `<stem>.json`   | the settings in that file                            |
+| a checkpoint directory                    | the settings in its document                         |
+| a model without a description (CleanRL's) | the recipe's defaults, which are CleanRL's           |
+
+The recipe's algorithm builds the network for the environment's spaces, as it does for training. A
+policy is used only if every tensor has its place there. Nothing that a file holds is run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from cleanrl_worker.checkpoint import read_checkpoint
+from cleanrl_worker.describe import recipe_parameters
+from cleanrl_worker.envs.observations import Array
+from cleanrl_worker.evaluation_env import Stage
+from cleanrl_worker.models import load_model
+from cleanrl_worker.policies import Policy
+from cleanrl_worker.recipes import Recipe
+from mosaic.contracts.errors import ConfigError, NotFound
+from mosaic.contracts.files import read_json
+from mosaic.contracts.parameters import build
+
+DESCRIPTION_LIMIT_BYTES = 1 << 20  # one of ours has some 2 kB
+
+# The parts of a checkpoint's state that acting depends on.
+_AGENT, _NORMALISER = "agent", "normaliser"
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPolicy:
+    """A policy as it was read. `description` is None where nothing was said beside the weights."""
+
+    path: Path
+    kind: str
+    tensors: Mapping[str, Tensor]
+    description: Mapping[str, Any] | None = None
+
+    @property
+    def env_id(self) -> str | None:
+        return None if self.description is None else self.description["env_id"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedPolicy:
+    """A policy that is ready to act on its stage."""
+
+    choose: Policy
+    agent: nn.Module
+    warnings: tuple[str, ...] = field(default=())
+
+
+def read_policy(path: Path) -> SavedPolicy:
+    """Read what `policy_path` names; whatever is wrong with it is one clear line."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or str(error)
+        raise NotFound(f"policy_path={str(path)!r} cannot be read: {reason}.") from None
+    if stat.S_ISDIR(mode):
+        return _read_checkpoint(path)
+    if not stat.S_ISREG(mode):
+        raise ConfigError(f"policy_path={str(path)!r} is neither a file nor a checkpoint.")
+    tensors = load_model(path)
+    description = _read_description(path.with_suffix(".json"))
+    return SavedPolicy(path, "model", tensors, description)
+
+
+def _read_checkpoint(path: Path) -> SavedPolicy:
+    checkpoint = read_checkpoint(path)
+    agent = checkpoint.state.get(_AGENT)
+    if not _is_tensors(agent):
+        raise ConfigError(f"Checkpoint {path.name!r} holds no agent.")
+    assert agent is not None
+    statistics = checkpoint.state.get(_NORMALISER) or {}
+    tensors = {**agent, **{name: torch.as_tensor(array) for name, array in statistics.items()}}
+    return SavedPolicy(path, "checkpoint", tensors, _check_description(path, checkpoint.document))
+
+
+def _is_tensors(state: object) -> bool:
+    return isinstance(state, dict) and all(isinstance(item, Tensor) for item in state.values())
+
+
+def _read_description(path: Path) -> Mapping[str, Any] | None:
+    if not path.is_file():
+        return None
+    if path.stat().st_size > DESCRIPTION_LIMIT_BYTES:
+        raise ConfigError(f"{str(path)!r} is too large to be the description of a policy.")
+    return _check_description(path, read_json(path, what="The policy's description"))
+
+
+def _check_description(path: Path, description: Any) -> Mapping[str, Any]:
+    wanted = {"algo": str, "env_id": str, "settings": dict}
+    if not isinstance(description, Mapping):
+        raise ConfigError(f"{str(path)!r} does not describe a policy: it is no JSON object.")
+    for name, kind in wanted.items():
+        if not isinstance(description.get(name), kind):
+            raise ConfigError(f"{str(path)!r} does not describe a policy: it has no {name}.")
+    return description
+
+
+def check_algorithm(saved: SavedPolicy, recipe: Recipe) -> None:
+    """Refuse a policy that says it is of another recipe."""
+    algo = recipe.name if saved.description is None else saved.description["algo"]
+    if algo != recipe.name:
+        raise ConfigError(f"The policy {saved.path.name!r} is of {algo!r}, not of {recipe.name!r}.")
+
+
+def load_policy(
+    recipe: Recipe, saved: SavedPolicy, stage: Stage, device: torch.device
+) -> LoadedPolicy:
+    """Build the recipe's network for the stage, and put the policy's weights into it."""
+    algorithm = importlib.import_module(recipe.module)
+    agent: nn.Module = algorithm.build(_config(algorithm.Config, recipe, saved), stage.envs)
+    statistics = stage.statistics()
+    needed = agent.state_dict()
+    is_estimated = bool(statistics) and saved.description is None and not _has(saved, statistics)
+    wanted = _shapes(needed) | ({} if is_estimated else _shapes(statistics))
+    fault = _first_difference(wanted, _shapes(saved.tensors))
+    if fault is not None:
+        raise _misfit(saved, agent, fault)
+    agent.load_state_dict({name: saved.tensors[name] for name in needed})
+    if statistics and not is_estimated:
+        stage.freeze({name: saved.tensors[name].numpy() for name in statistics})
+    choose = algorithm.policy(agent.to(device), stage.envs.action_space, device)
+    return LoadedPolicy(choose, agent, (_estimated(saved),) if is_estimated else ())
+
+
+def _config(config_type: type, recipe: Recipe, saved: SavedPolicy) -> Any:
+    """Return the hyperparameters that the policy was trained with."""
+    settings = {} if saved.description is None else saved.description["settings"]
+    try:
+        values = {
+            parameter.name: parameter.check(settings.get(parameter.name, parameter.default))
+            for parameter in recipe_parameters(recipe)
+        }
+    except ConfigError as error:
+        raise ConfigError(f"The policy {saved.path.name!r} has wrong settings: {error}") from None
+    return build(config_type, values)
+
+
+def _has(saved: SavedPolicy, statistics: Mapping[str, Array]) -> bool:
+    return any(name in saved.tensors for name in statistics)
+
+
+def _shapes(tensors: Mapping[str, Tensor] | Mapping[str, Array]) -> Shapes:
+    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+
+
+def _first_difference(wanted: Shapes, found: Shapes) -> str | None:
+    for name, shape in wanted.items():
+        if name not in found:
+            return f"it lacks {name}"
+        if found[name] != shape:
+            return f"{name} is {_show(found[name])}, not {_show(shape)}"
+    surplus = next((name for name in found if name not in wanted), None)
+    return None if surplus is None else f"there is no place for its {surplus}"
+
+
+def _show(shape: tuple[int, ...]) -> str:
+    return "x".join(str(size) for size in shape) or "one number"
+
+
+def _misfit(saved: SavedPolicy, agent: nn.Module, fault: str) -> ConfigError:
+    origin = "has no description" if saved.env_id is None else f"was trained on {saved.env_id!r}"
+    hint = "Give the algorithm and the environment that it was trained with."
+    if saved.description is None:
+        hint += f" A model of MOSAIC's needs {saved.path.with_suffix('.json').name!r} beside it."
+    return ConfigError(
+        f"The policy {saved.path.name!r} ({origin}) does not fit the {type(agent).__name__} of "
+        f"this environment: {fault}.",
+        hint=hint,
+    )
+
+
+def _estimated(saved: SavedPolicy) -> str:
+    return (
+        f"{saved.path.name} holds no statistics of its observations, which were normalised in "
+        "training: they are estimated anew during the evaluation, and early episodes suffer."
+    )
