@@ -15,9 +15,29 @@ from pathlib import Path
 from typing import Any
 
 from cleanrl_worker.channel import Channel
+from cleanrl_worker.checkpoint_document import DOCUMENT, seal
 from mosaic.workers.processes import die_with_parent
 
 RETURN = "charts/episodic_return"
+
+
+def write_document(directory: Path, step: int, **values: Any) -> Path:
+    """Write what a checkpoint says of itself, without the rest of it."""
+    path = directory / f"step-{step}.ckpt"
+    path.mkdir(parents=True)
+    document = {
+        "format_version": 1,
+        "step": step,
+        "exact": True,
+        "algo": "ppo",
+        "env_id": "CartPole-v1",
+        "seed": 5,
+        "settings": {},
+        "files": {},
+        "state": {},
+    }
+    (path / DOCUMENT).write_bytes(seal({**document, **values}))
+    return path
 
 
 def complete(channel: Channel) -> int:
@@ -36,9 +56,7 @@ def complete(channel: Channel) -> int:
 def checkpoints(channel: Channel) -> int:
     channel.send("prepared", device="cpu", backend="fake", warnings=[])
     for step in (900, 1000):
-        directory = Path(f"checkpoints/step-{step}.ckpt")
-        directory.mkdir(parents=True)
-        (directory / "checkpoint.json").write_text(json.dumps({"mean_return": 2000.0 - step}))
+        write_document(Path("checkpoints"), step, mean_return=2000.0 - step)
         channel.send("checkpoint_saved", step=step, path=f"checkpoints/step-{step}.ckpt")
     return complete(channel)
 

@@ -15,6 +15,7 @@ from cleanrl_worker.config import CleanRLWorkerConfig
 from mosaic.contracts.manifest import RunStatus
 from mosaic.contracts.paths import RunPaths
 from mosaic.contracts.worker_config import Reservation
+from tests.cleanrl_worker.fake_algorithm import write_document
 
 # contract.md, section 7.
 KEYS = {
@@ -79,20 +80,49 @@ def test_paths_are_relative_to_the_run_directory(paths: RunPaths) -> None:
 
 
 def test_checkpoints_are_listed_by_step(paths: RunPaths) -> None:
-    for name in ("step-900.ckpt", "step-1000.ckpt", "step-10.ckpt", "replay", "step-x.ckpt"):
-        (paths.checkpoints / name).mkdir(parents=True)
+    for step in (900, 1000, 10):
+        write_document(paths.checkpoints, step)
+    for name in ("replay", "step-x.ckpt", ".step-1100.ckpt.7.tmp"):
+        (paths.checkpoints / name).mkdir()
     found = find_checkpoints(paths)
     assert found.files == tuple(f"checkpoints/step-{step}.ckpt" for step in (10, 900, 1000))
     assert found.latest == "checkpoints/step-1000.ckpt"
     assert found.best is None
 
 
+def test_the_extra_checkpoint_of_a_stop_is_listed_and_is_neither_latest_nor_best(
+    paths: RunPaths,
+) -> None:
+    write_document(paths.checkpoints, 100, mean_return=5.0)
+    write_document(paths.checkpoints, 130, mean_return=9.0, exact=False)
+    found = find_checkpoints(paths)
+    assert found.files == ("checkpoints/step-100.ckpt", "checkpoints/step-130.ckpt")
+    assert found.latest == found.best == "checkpoints/step-100.ckpt"
+
+
+def test_a_checkpoint_that_somebody_damaged_is_left_out(paths: RunPaths) -> None:
+    write_document(paths.checkpoints, 100)
+    damaged = write_document(paths.checkpoints, 200) / "checkpoint.json"
+    damaged.write_bytes(damaged.read_bytes()[:-9])
+    assert find_checkpoints(paths).files == ("checkpoints/step-100.ckpt",)
+
+
 def test_the_best_checkpoint_is_the_one_with_the_highest_mean_return(paths: RunPaths) -> None:
-    for step, text in enumerate(['{"mean_return": 5}', '{"mean_return": 7.5}', "{}", "{"]):
-        directory = paths.checkpoints / f"step-{step}.ckpt"
-        directory.mkdir(parents=True)
-        (directory / "checkpoint.json").write_text(text)
+    for step, score in enumerate([5, 7.5, None, "nan"]):
+        write_document(paths.checkpoints, step, mean_return=score)
     assert find_checkpoints(paths).best == "checkpoints/step-1.ckpt"
+
+
+def test_the_lineage_of_a_resumed_run(tmp_path: Path) -> None:
+    paths = RunPaths(tmp_path / "trainer" / "runs" / "child")
+    manifest = manifest_of(paths)
+    parent = paths.root.parent / "parent" / "checkpoints" / "step-9.ckpt"
+    manifest.came_from({"path": str(parent), "parent_run_id": "parent", "exact": True})
+    assert manifest.document(RunStatus.RUNNING)["lineage"] == {
+        "parent_run_id": "parent",
+        "checkpoint_path": "../parent/checkpoints/step-9.ckpt",
+        "exact": True,
+    }
 
 
 def test_the_newest_model_is_the_policy(paths: RunPaths) -> None:

@@ -213,10 +213,9 @@ def test_a_name_of_files_cannot_leave_the_run_directory() -> None:
     [
         ({"track_wandb": True}, "track_wandb=true: W&B tracking"),
         ({"upload_model": True}, "upload_model=true: Uploading models"),
-        ({"mode": "resume_training"}, "mode=resume_training: Resuming from a checkpoint"),
         ({"mode": "policy_eval"}, "mode=policy_eval: Policy evaluation"),
         ({"mode": "interactive"}, "mode=interactive: Interactive stepping"),
-        ({"checkpoint_path": "x.ckpt"}, "checkpoint_path=x.ckpt: Resuming from a checkpoint"),
+        ({"auto_resume": True}, "auto_resume=true: Resuming a crashed run by itself"),
         ({"curriculum_schedule": [{"env_id": "a"}]}, "curriculum_schedule: Curricula"),
         ({"curriculum": {"engine": "syllabus"}}, "curriculum: Curricula"),
         ({"cleanrl_home": "/x"}, "cleanrl_home=/x: Running a script of a CleanRL checkout"),
