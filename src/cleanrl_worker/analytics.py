@@ -80,10 +80,8 @@ class RunManifest:
 
     def came_from(self, loaded: Mapping[str, Any]) -> None:
         """Note the checkpoint, or the weights, that the run goes on from."""
-        path = Path(loaded["path"])
-        if path.is_relative_to(self._paths.trainer):  # so that the data directory can be moved
-            path = Path(os.path.relpath(path, self._paths.root))
-        self._lineage = Lineage(loaded.get("parent_run_id"), path.as_posix(), loaded.get("exact"))
+        path = _portable(Path(loaded["path"]), self._paths)
+        self._lineage = Lineage(loaded.get("parent_run_id"), path, loaded.get("exact"))
 
     def save(self, document: Mapping[str, Any]) -> None:
         """Write the manifest; an OSError is the caller's."""
@@ -127,13 +125,25 @@ def _artifacts(config: CleanRLWorkerConfig, paths: RunPaths) -> Artifacts:
         wandb=WandbRun(run_path=options.get("wandb_run_path")),
         optuna=OptunaStudy(db_path=options.get("optuna_db")),
         checkpoints=find_checkpoints(paths, options.get("checkpoints_dir")),
-        policy=Policy(find_policy(paths)),
+        policy=Policy(_evaluated_policy(config, paths) or find_policy(paths)),
         videos=find_videos(paths),
         logs={
             "stdout": paths.relative(paths.stdout_log),
             "stderr": paths.relative(paths.stderr_log),
         },
     )
+
+
+def _evaluated_policy(config: CleanRLWorkerConfig, paths: RunPaths) -> str | None:
+    path = config.options.get("policy_path")
+    return _portable(Path(path), paths) if path else None
+
+
+def _portable(path: Path, paths: RunPaths) -> str:
+    """Return a path that stays true when the data directory is moved, where it lies in that."""
+    if path.is_relative_to(paths.trainer):
+        path = Path(os.path.relpath(path, paths.root))
+    return path.as_posix()
 
 
 def find_checkpoints(paths: RunPaths, directory: str | None = None) -> Checkpoints:

@@ -9,7 +9,7 @@ from typing import Any
 from cleanrl_worker.config import CleanRLWorkerConfig
 from cleanrl_worker.run_options import RunOptions
 from mosaic.contracts.errors import ConfigError, suggest
-from mosaic.contracts.extras import RESERVED
+from mosaic.contracts.extras import RESERVED, event_files_folder
 from mosaic.contracts.identifiers import file_name
 from mosaic.contracts.parameters import Parameter, parameters_of, to_flags
 from mosaic.contracts.schema import AlgorithmSchema
@@ -37,7 +37,7 @@ def build_arguments(config: CleanRLWorkerConfig, algorithm: AlgorithmSchema) -> 
         *_cuda(options.get("cuda"), config.has_reserved_gpu),
         *_tensorboard(tensorboard_dir(options)),
         *_run_options(options),
-        *_parameters(config.extras, options.get("algo_params") or {}, algorithm),
+        *parameter_flags(config.extras, options.get("algo_params") or {}, algorithm),
     ]
 
 
@@ -51,7 +51,7 @@ def warnings_of(config: CleanRLWorkerConfig) -> list[str]:
 
 def tensorboard_dir(options: Mapping[str, Any]) -> str | None:
     """Return the folder of the event files, inside the run directory; None: there are none."""
-    value = options.get("tensorboard_dir", RESERVED["tensorboard_dir"].default)
+    value = event_files_folder(options)
     if value is None:
         return None
     path = PurePosixPath(value)
@@ -85,7 +85,7 @@ def _run_options(options: Mapping[str, Any]) -> list[str]:
     return flags
 
 
-def _parameters(
+def parameter_flags(
     extras: Mapping[str, Any], algo_params: Mapping[str, Any], algorithm: AlgorithmSchema
 ) -> list[str]:
     """Return the flags of hyperparameters: algo_params, and extras that are not reserved."""

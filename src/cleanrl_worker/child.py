@@ -17,6 +17,7 @@ from mosaic.contracts.errors import StorageError
 
 # -P: the working directory is the run directory, whose files must not shadow modules.
 LAUNCHER: tuple[str, ...] = (sys.executable, "-P", "-m", "cleanrl_worker.launcher")
+EVALUATOR: tuple[str, ...] = (sys.executable, "-P", "-m", "cleanrl_worker.evaluator")
 
 _SETTLE_S = 0.02  # between the end of the channel and the end of the process
 # getrusage counts kilobytes on Linux and bytes on macOS.

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cleanrl_worker.child import LAUNCHER, AlgorithmProcess
+from cleanrl_worker.child import AlgorithmProcess
 from cleanrl_worker.child_environment import mask_secrets
 from cleanrl_worker.config import CleanRLWorkerConfig
 from cleanrl_worker.failure import explain, rejection, tail
@@ -29,7 +29,7 @@ def dry_run(
     emitter: EventEmitter,
     *,
     emit_summary: bool,
-    launcher: Sequence[str] = LAUNCHER,
+    launcher: Sequence[str] | None = None,
 ) -> int:
     """Check a config the whole way; a config that cannot be run is a MosaicError."""
     plan = plan_launch(config)
@@ -39,7 +39,7 @@ def dry_run(
         raise StorageError(f"No temporary directory can be made: {error.strerror}.") from None
     with scratch as name, StopRequests() as requests:
         folder = Path(name)
-        returncode, messages = _run_algorithm(plan, launcher, folder, requests)
+        returncode, messages = _run_algorithm(plan, launcher or plan.launcher, folder, requests)
         if requests.first is not None:
             return requests.exit_code
         last = messages[-1] if messages else {}
@@ -82,7 +82,7 @@ def _report(plan: LaunchPlan, found: dict[str, Any], emitter: EventEmitter | Non
         "config": plan.config.to_json(),
         "algo": plan.config.algo,
         "module": plan.algorithm.module,
-        "callable": "train",
+        "callable": plan.callable,
         "args": list(plan.arguments),
         "env": found.get("env"),
         "agent": found.get("agent"),

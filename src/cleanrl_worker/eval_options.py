@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mosaic.contracts.extras import EVALUATION_EVENT_FILES
 from mosaic.contracts.parameters import param
-
-TENSORBOARD_FOLDER = "tensorboard_eval"
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class EvalOptions:
     )
     eval_capture_video: bool = param(False, "Film every episode.", group="evaluation")
     tensorboard_dir: str | None = param(
-        TENSORBOARD_FOLDER, "Folder of the event files; None: no event files.", group="tracking"
+        EVALUATION_EVENT_FILES, "Folder of the event files; None: no event files.", group="tracking"
     )
     torch_threads: int = param(1, "Threads of a torch operation.", range=(1, 256), group="run")
     cuda: bool = param(False, "Use a GPU.", group="run")

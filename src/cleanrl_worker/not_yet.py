@@ -28,8 +28,6 @@ NOT_IN_THIS_VERSION: tuple[NotYet, ...] = (
     NotYet("cleanrl_home", "Running a script of a CleanRL checkout"),
     NotYet("bundle", "Dependency bundles"),
     NotYet("auto_resume", "Resuming a crashed run by itself"),
-    NotYet("mode", "Policy evaluation", _equals("policy_eval")),
-    NotYet("policy_path", "Policy evaluation"),
     NotYet("mode", "Interactive stepping", _equals("interactive")),
     NotYet("--interactive", "Interactive stepping"),
     NotYet("curriculum_schedule", "Curricula"),

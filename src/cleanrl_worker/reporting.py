@@ -13,7 +13,7 @@ from cleanrl_worker.child import AlgorithmProcess
 from cleanrl_worker.child_environment import mask_secrets
 from cleanrl_worker.failure import explain, failed_payload, tail
 from cleanrl_worker.plan import LaunchPlan
-from cleanrl_worker.telemetry import MetricBridge
+from cleanrl_worker.telemetry import EVALUATION_RETURN, MetricBridge
 from mosaic.contracts.errors import EXIT_FAILED, MosaicError, StorageError
 from mosaic.contracts.manifest import RunStatus
 from mosaic.contracts.paths import RunPaths
@@ -35,6 +35,7 @@ class RunReporter:
         self._emitter = emitter
         self._bridge = bridge
         self._manifest = RunManifest(plan.config, paths)
+        self._last_batch: Mapping[str, Any] = {}
         self._identity = {
             "algo": plan.config.algo,
             "env_id": plan.config.env_id,
@@ -78,14 +79,21 @@ class RunReporter:
         if payload := self._bridge.take_last(time.monotonic()):
             self._emit("metric", **payload)
 
-    def heartbeat(self, child: AlgorithmProcess) -> None:
+    def heartbeat(self, child: AlgorithmProcess, **more: Any) -> None:
         self._emit(
             "heartbeat",
             step=self._bridge.step,
             steps_per_second=self._bridge.steps_per_second,
             pid=child.pid,
             rss_mb=child.rss_mb(),
+            **more,
         )
+
+    def evaluation_batch(self, child: AlgorithmProcess, batch: Mapping[str, Any]) -> None:
+        """Say what a batch of evaluation episodes gave; its files are written."""
+        self._last_batch = batch
+        self.files_changed()
+        self.heartbeat(child, evaluation=batch)
 
     def completed(self, child: AlgorithmProcess, finished: Mapping[str, Any]) -> None:
         manifest = self._write_manifest(RunStatus.COMPLETED, child, finished)
@@ -118,6 +126,13 @@ class RunReporter:
         self._emit("run_failed", **payload)
         return code, error
 
+    def _final_values(self) -> dict[str, float]:
+        """Return the last value of each tag; of a policy evaluation the mean of its last batch."""
+        values = self._bridge.final_values()
+        if "avg_return" in self._last_batch:
+            values[EVALUATION_RETURN] = float(self._last_batch["avg_return"])
+        return values
+
     def _emit(self, event: str, **payload: Any) -> None:
         self._emitter.emit(event, self._config.run_id, payload)
 
@@ -130,7 +145,7 @@ class RunReporter:
         finished = finished or {}
         document = self._manifest.document(
             status,
-            final_values=self._bridge.final_values(),
+            final_values=self._final_values(),
             peak_rss_mb=None if child is None else child.peak_rss_mb,
             peak_gpu_mb=finished.get("peak_gpu_mb"),
             steps_per_second=finished.get("steps_per_second") or self._bridge.steps_per_second,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cleanrl_worker.child import LAUNCHER, AlgorithmProcess
+from cleanrl_worker.child import AlgorithmProcess
 from cleanrl_worker.config import CleanRLWorkerConfig
 from cleanrl_worker.failure import rejection
 from cleanrl_worker.plan import LaunchPlan, plan_launch
@@ -37,7 +37,7 @@ _USUAL = Timing()
 
 
 class CleanRLWorkerRuntime:
-    """Run one config. `launcher` is the command that the algorithm's name and flags are put to."""
+    """Run one config. `launcher` stands in for the command that its mode is started with."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class CleanRLWorkerRuntime:
         var_paths: VarPaths,
         emitter: EventEmitter,
         *,
-        launcher: Sequence[str] = LAUNCHER,
+        launcher: Sequence[str] | None = None,
         timing: Timing = _USUAL,
     ) -> None:
         self._config = config
@@ -55,7 +55,7 @@ class CleanRLWorkerRuntime:
         self._timing = timing
 
     def run(self) -> int:
-        """Train, and return the exit code; a config that cannot be run is a MosaicError."""
+        """Train or evaluate, and return the exit code; what cannot be run is a MosaicError."""
         plan = plan_launch(self._config)
         paths = self._var_paths.run(plan.config.run_id, plan.config.mode)
         with StopRequests() as requests:
@@ -64,7 +64,7 @@ class CleanRLWorkerRuntime:
             reporter = RunReporter(plan, paths, self._emitter, bridge)
             try:
                 reporter.started()
-                child = _start(plan, paths, self._launcher)
+                child = _start(plan, paths, self._launcher or plan.launcher)
                 _LOG.info("process %d runs %s %s", child.pid, plan.config.algo, plan.arguments)
                 supervision = _Supervision(child, reporter, bridge, requests, self._timing)
                 supervision.follow()
@@ -134,6 +134,8 @@ class _Supervision:
             self._rejected = message
         elif kind == "finished":
             self._finished = message
+        elif kind == "evaluation_batch":
+            self._reporter.evaluation_batch(self._child, message)
         elif kind == "model_saved":
             self._reporter.files_changed()
         elif kind != "summary":

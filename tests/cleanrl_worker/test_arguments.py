@@ -213,7 +213,6 @@ def test_a_name_of_files_cannot_leave_the_run_directory() -> None:
     [
         ({"track_wandb": True}, "track_wandb=true: W&B tracking"),
         ({"upload_model": True}, "upload_model=true: Uploading models"),
-        ({"mode": "policy_eval"}, "mode=policy_eval: Policy evaluation"),
         ({"mode": "interactive"}, "mode=interactive: Interactive stepping"),
         ({"auto_resume": True}, "auto_resume=true: Resuming a crashed run by itself"),
         ({"curriculum_schedule": [{"env_id": "a"}]}, "curriculum_schedule: Curricula"),

@@ -11,6 +11,7 @@ from mosaic.contracts.parameters import Parameter
 
 MODES = ("train", "resume_training", "policy_eval", "interactive")
 VIDEO_MODES = ("single", "grid", "off")
+EVALUATION_EVENT_FILES = "tensorboard_eval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ _KEYS = (
         "Cut evaluation episodes after this time.",
         range=(0, None),
     ),
-    _key("seed_override", "int", "Seed of the evaluation.", range=(0, None)),
+    _key("seed_override", "int", "Seed of the evaluation.", range=(0, 2**32 - 1)),
     _key("curriculum_schedule", "list", "Stages of a curriculum."),
     _key("curriculum", "object", "Curriculum engine and method."),
     _key("teacher_policy_path", "str", "Policy of the teacher (QDagger)."),
@@ -184,6 +185,14 @@ _KEYS = (
 )
 
 RESERVED: dict[str, ExtraKey] = {key.name: key for key in _KEYS}
+
+
+def event_files_folder(extras: Mapping[str, Any]) -> Any:
+    """Return the folder of the TensorBoard files, which for an evaluation is always the same."""
+    folder = extras.get("tensorboard_dir", RESERVED["tensorboard_dir"].default)
+    if folder is not None and extras.get("mode") == "policy_eval":
+        return EVALUATION_EVENT_FILES
+    return folder
 
 
 def check_reserved(extras: Mapping[str, Any]) -> dict[str, Any]:

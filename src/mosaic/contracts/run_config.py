@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, model_validator
 
 from mosaic.contracts.capabilities import WorkerCapabilities
+from mosaic.contracts.extras import event_files_folder
 from mosaic.contracts.field_types import Environment, Name, RelativePath, Whole, is_name
 from mosaic.contracts.identifiers import file_name, new_run_id
 from mosaic.contracts.secrets import redact
@@ -181,7 +182,7 @@ def run_config_for(
 
 
 def _artifacts_of(extras: Mapping[str, Any]) -> dict[str, Any]:
-    directory = extras.get("tensorboard_dir", "tensorboard")
+    directory = event_files_folder(extras)
     tensorboard: dict[str, Any] = {"enabled": directory is not None}
     if directory:
         tensorboard["relative_path"] = directory
