@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import random
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -137,7 +138,9 @@ def choose_device(cuda: bool) -> tuple[torch.device, tuple[str, ...]]:
 def _fix_arithmetic(options: RunOptions) -> None:
     """Seed what is random and fix what results depend on."""
     torch.manual_seed(options.seed)
-    np.random.seed(options.seed % 2**32)  # for environments that draw from NumPy's global state
+    # For environments that draw from the global states of Python and NumPy.
+    random.seed(options.seed)
+    np.random.seed(options.seed % 2**32)
     torch.set_num_threads(options.torch_threads)
     torch.backends.cudnn.deterministic = options.torch_deterministic
 
