@@ -194,6 +194,7 @@ def test_numpy_products_are_counted_and_their_results_plain() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_our_side_alone_is_measured_end_to_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
