@@ -31,6 +31,7 @@ ROOT = Path(__file__).parents[3]
         ("HalfCheetah-v5", 1, 16, "sync"),
         ("HalfCheetah-v5", 8, 4, "async"),
         ("MiniGrid-DoorKey-5x5-v0", 8, 1, "sync"),
+        ("MiniGrid-DoorKey-5x5-v0", 64, 2, "sync"),
         ("MiniGrid-DoorKey-5x5-v0", 8, 4, "async"),
         ("FrozenLake-v1", 8, 16, "sync"),
     ],
