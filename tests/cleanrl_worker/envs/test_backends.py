@@ -13,7 +13,9 @@ from tests.cleanrl_worker.envs.probe import ID as PROBE_ID
 from cleanrl_worker.envs.backends import CHOICES, choose_backend
 from cleanrl_worker.envs.build import build_envs
 from cleanrl_worker.envs.registry import ResolvedEnv, resolve
+from cleanrl_worker.run_options import RunOptions
 from mosaic.contracts.errors import ConfigError
+from mosaic.contracts.parameters import parameters_of
 
 ROOT = Path(__file__).parents[3]
 
@@ -90,3 +92,8 @@ for _ in range(5):
     envs.step(np.zeros((1, 6), np.float32))
 envs.close()
 """
+
+
+def test_the_run_options_offer_every_backend() -> None:
+    (option,) = (p for p in parameters_of(RunOptions) if p.name == "env_backend")
+    assert option.choices == CHOICES
