@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 import struct
 import warnings
 from collections.abc import Mapping
@@ -13,8 +13,8 @@ import torch
 import torch.serialization
 from torch import Tensor
 
-from mosaic.contracts.errors import ConfigError
-from mosaic.contracts.files import sync_directory, write_json_whole
+from mosaic.contracts.errors import ConfigError, StorageError
+from mosaic.contracts.files import write_bytes_whole, write_json_whole
 
 MODEL_SUFFIX = ".cleanrl_model"
 
@@ -39,15 +39,17 @@ _MALFORMED = (
 
 def save_model(path: Path, state: Mapping[str, Any], description: Mapping[str, Any]) -> None:
     """Write `<path>` for `torch.load(weights_only=True)`, and its description as `<stem>.json`."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_json_whole(path.with_suffix(".json"), dict(description))
-    aside = path.with_name(f".{path.name}.tmp")
-    with aside.open("wb") as file:
-        torch.save(dict(state), file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(aside, path)
-    sync_directory(path.parent)
+    data = io.BytesIO()
+    torch.save(dict(state), data)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json_whole(path.with_suffix(".json"), dict(description))
+        write_bytes_whole(path, data.getvalue())
+    except OSError as error:
+        raise StorageError(
+            f"The model {path.as_posix()!r} cannot be written: {error.strerror}.",
+            hint="Make room, and resume from the last checkpoint.",
+        ) from None
 
 
 def load_model(path: Path) -> dict[str, Tensor]:
