@@ -2,7 +2,8 @@
 
 Implemented: the clipped surrogate, GAE, value clipping, entropy bonus, annealed learning rate,
 advantages normalised by minibatch, early stopping by KL; CleanRL's `ppo` and
-`ppo_continuous_action` by defaults and tags.
+`ppo_continuous_action` by defaults and tags. With `rpo_alpha`: robust policy optimisation (Rahman
+and Xue 2022), which perturbs the means of a Gaussian policy in updates.
 Changed: a truncated episode is bootstrapped from its last observation instead of being treated as
 terminated, and environments are reset in the step in which they end.
 """
@@ -19,8 +20,8 @@ from torch import Tensor, nn
 from cleanrl_worker.agents.build import build_actor_critic
 from cleanrl_worker.agents.inference import Forward, inference
 from cleanrl_worker.algorithms.batches import check_batches
-from cleanrl_worker.distributions import Distribution, distribution_for
-from cleanrl_worker.envs.observations import Array
+from cleanrl_worker.distributions import Distribution, distribution_for, perturb_means
+from cleanrl_worker.envs.observations import Array, row_bytes
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.policies import Policy
 from cleanrl_worker.recording import Run
@@ -51,6 +52,9 @@ class Config:
     )
     target_kl: float | None = param(
         None, "End an update's epochs beyond this KL; null: never.", range=(0, None), group="update"
+    )
+    rpo_alpha: float = param(
+        0.0, "Half width of the noise on means in updates (RPO).", range=(0, None), group="loss"
     )
     shared_trunk: bool = param(
         False, "Let actor and critic share their hidden layers.", group="network"
@@ -117,12 +121,9 @@ class Rollout:
         )
 
 
-def storage_bytes(config: Config, observation_space: gym.spaces.Box) -> int:
+def storage_bytes(config: Config, envs: EnvBatch) -> int:
     """Return what a rollout takes in memory, once as stored and once as an update's batch."""
-    dtype = observation_space.dtype
-    assert dtype is not None
-    observation = int(np.prod(observation_space.shape)) * dtype.itemsize
-    return 2 * config.batch_size * (observation + 6 * 4)
+    return 2 * config.batch_size * (row_bytes(envs.observation_space) + 6 * 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +216,8 @@ def loss(
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Return the loss of a minibatch, and its parts without their gradients."""
     outputs, values = agent(batch.obs)
+    if config.rpo_alpha:
+        outputs = perturb_means(outputs, config.rpo_alpha)
     log_probs, entropies = distribution.log_prob_and_entropy(outputs, batch.actions)
     log_ratio = log_probs - batch.log_probs
     ratio = log_ratio.exp()
