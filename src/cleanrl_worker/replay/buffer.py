@@ -61,9 +61,10 @@ class ReplayBuffer:
 
     def add(self, obs: Array, actions: Array, step: Step) -> None:
         """Add one transition of every environment."""
-        rows: Any = self.total % self.capacity
-        if len(obs) > 1:
-            rows = np.arange(self.total, self.total + len(obs)) % self.capacity
+        first = self.total % self.capacity
+        rows: Any = slice(first, first + len(obs))  # cheaper than an index array
+        if first + len(obs) > self.capacity:
+            rows = np.arange(first, first + len(obs)) % self.capacity
         columns = self.columns
         columns["obs"][rows] = obs
         columns["next_obs"][rows] = step.next_obs
