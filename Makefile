@@ -42,10 +42,10 @@ run: setup ## Train PPO on CartPole and show its progress (RUN="..." trains some
 	@$(BIN)/mosaic train $(RUN)
 
 test: check ## Run lint, types, import directions and the tests
-	@$(BIN)/pytest -n $(TEST_JOBS) --dist loadfile -m "not learn and not bench" $(PYTEST_ARGS) $(TESTS)
+	@$(BIN)/pytest -n $(TEST_JOBS) --dist loadfile -m "not learn and not slow and not bench" $(PYTEST_ARGS) $(TESTS)
 
-learn: setup-all ## Run the long learning runs
-	@$(BIN)/pytest -m learn tests/learning -s $(PYTEST_ARGS)
+learn: setup-all ## Run the long learning runs and the long tests
+	@$(BIN)/pytest -m "learn or slow" -s $(PYTEST_ARGS) $(TESTS)
 
 bench: setup-all ## Run the benchmarks
 	@for file in $(wildcard benchmarks/*.py); do echo "== $$file"; $(BIN)/python "$$file" || exit; done

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from cleanrl_worker.envs.registry import ResolvedEnv, resolve
@@ -105,7 +104,6 @@ def _other_env(env: ResolvedEnv, saved: SavedPolicy) -> tuple[str, ...]:
 
 def _fix_arithmetic(options: EvalOptions) -> None:
     torch.manual_seed(options.seed)
-    np.random.seed(options.seed)  # for environments that draw from NumPy's global state
     torch.set_num_threads(options.torch_threads)
     torch.backends.cudnn.deterministic = True
 

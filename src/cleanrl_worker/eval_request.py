@@ -40,6 +40,8 @@ def resolve_policy(config: CleanRLWorkerConfig) -> CleanRLWorkerConfig:
             f"extras.mode={MODE!r} needs extras.policy_path: a .cleanrl_model file or a checkpoint."
         )
     path = os.path.abspath(check_text("extras.policy_path", given))
+    if not os.path.exists(path):
+        raise ConfigError(f"extras.policy_path={given!r} does not exist: {path!r}.")
     override = options.get("seed_override")
     return dataclasses.replace(
         config,

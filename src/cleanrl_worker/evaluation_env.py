@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -105,6 +106,9 @@ class Stage:
         self._normaliser.frozen = True
 
     def begin(self, episode: int, seed: int) -> Array:
+        # For environments that draw from the global states of Python and NumPy.
+        random.seed(seed)
+        np.random.seed(seed)
         self._single.episode = episode
         self.envs.rebuild()
         return self.envs.reset(seed)

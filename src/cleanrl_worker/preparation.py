@@ -24,8 +24,8 @@ from cleanrl_worker.channel import Channel
 from cleanrl_worker.checkpoint import Checkpoint
 from cleanrl_worker.cuts import MISFITS, Checkpoints, Stateful, resolve_interval
 from cleanrl_worker.describe import recipe_parameters
-from cleanrl_worker.envs.build import build_envs
-from cleanrl_worker.envs.normalise import NormalisedEnvs
+from cleanrl_worker.envs.backends import choose_backend
+from cleanrl_worker.envs.build import Normalisation, build_envs
 from cleanrl_worker.envs.registry import ResolvedEnv, resolve
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.recipes import Recipe, find_recipe
@@ -98,6 +98,9 @@ def prepare(name: str, flags: Sequence[str]) -> Prepared:
         warnings += tuple(differences(origin, values, describe_machine(str(device))))
     _fix_arithmetic(options)
 
+    # By the run's own number of environments, in a dry run too: it is the same decision.
+    backend = choose_backend(env, config.num_envs, options.env_backend, video=options.capture_video)
+    options = replace(options, env_backend=backend)
     envs = _build_envs(recipe, options, config, env)
     check_actions(recipe, envs, env.id)
     check_memory(algorithm.storage_bytes(config, envs))
@@ -150,8 +153,10 @@ def _fix_arithmetic(options: RunOptions) -> None:
 def _build_envs(recipe: Recipe, options: RunOptions, config: Any, env: ResolvedEnv) -> EnvBatch:
     num_envs = min(config.num_envs, DRY_RUN_ENVS) if options.dry_run else config.num_envs
     video_dir = Path("videos") if options.capture_video and not options.dry_run else None
-    envs = build_envs(env, num_envs, video_dir=video_dir)
-    return NormalisedEnvs(envs, gamma=config.gamma) if recipe.normalise else envs
+    normalise = Normalisation(config.gamma) if recipe.normalise else None
+    return build_envs(
+        env, num_envs, backend=options.env_backend, video_dir=video_dir, normalise=normalise
+    )
 
 
 def check_actions(recipe: Recipe, envs: EnvBatch, env_id: str) -> None:

@@ -27,7 +27,7 @@ class RunOptions:
     env_backend: str = param(
         "auto",
         "How the environments are stepped; auto takes the fastest that the environment has.",
-        choices=("auto", "sync"),
+        choices=("auto", "sync", "async", "native", "envpool"),
         group="run",
         runtime_only=True,
     )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 import torch
@@ -99,6 +101,28 @@ def test_an_episode_does_not_depend_on_those_before_it() -> None:
     alone = list(evaluate(lunge, stage, [2], rules))
     stage.close()
     assert in_order[2:] == alone
+
+
+class Lottery(gym.Env[Any, Any]):
+    """An environment that draws from global states, as environments should not."""
+
+    observation_space = gym.spaces.Box(0, 1, (4,))
+    action_space = gym.spaces.Box(-1, 1, (4,))
+
+    def reset(self, **_: Any) -> tuple[Any, dict[str, Any]]:
+        return np.random.rand(4).astype(np.float32), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        return self.reset()[0], random.random() + np.random.rand(), random.random() < 0.1, False, {}
+
+
+def test_global_random_states_are_seeded_for_every_episode() -> None:
+    gym.register("Lottery-v0", Lottery)
+    stage = Stage(resolve("Lottery-v0"))
+    whole = list(evaluate(lambda obs, rng: obs, stage, range(3), Rules(seed=1)))
+    assert list(evaluate(lambda obs, rng: obs, stage, [2], Rules(seed=1))) == whole[2:]
+    assert len(set(returns(whole))) == 3
+    del gym.registry["Lottery-v0"]
 
 
 def test_gamma_discounts_and_never_ends_an_episode(cartpole: Trained) -> None:

@@ -6,6 +6,7 @@ killed where a fast one is. Kills take turns: first the worker, then the algorit
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -140,7 +141,7 @@ class _Run:
         else:
             self._process.kill()
         self._process.wait(60)
-        gone, alive = psutil.wait_procs(processes, timeout=10)
+        _, alive = psutil.wait_procs(processes, timeout=10)
         assert not alive, "what a worker started ends with it"
         return seen
 
@@ -169,7 +170,7 @@ def _is_by_step(tag: str) -> bool:
 
 
 def _last_cut(chain: Sequence[_Run]) -> Path | None:
-    """Return the newest exact checkpoint; a run that was killed before its first has its parent's."""
+    """Return the newest exact checkpoint; a run killed before its first has its parent's."""
     for run in reversed(chain):
         for path in reversed(find_checkpoints(run.paths.checkpoints)):
             if read_document(path)["exact"]:
@@ -192,7 +193,7 @@ def _lineage(chain: Sequence[_Run], origin: Path | None) -> list[_Run]:
 def _outcome(lineage: Sequence[_Run], kills: tuple[int, ...] = ()) -> Outcome:
     """Join the series: what a run logged past the cut that its child went on from is dropped."""
     points: list[Point] = []
-    for run, child in zip(lineage, lineage[1:], strict=False):
+    for run, child in itertools.pairwise(lineage):
         assert child.origin is not None
         cut = read_document(child.origin)["step"]
         points += [point for point in run.points() if point[0] <= cut and _is_by_step(point[1])]

@@ -1,7 +1,6 @@
 """Which backend steps the environments of a run: decided once, at its start, and stored.
 
-The figures are microseconds on one core; `benchmarks/env_backends.py` measures them, and
-docs/benchmarks/env-backends.md says what was decided by them.
+`benchmarks/env_backends.py` measures the figures; docs/benchmarks/env-backends.md shows them.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ ENVPOOL = "envpool"
 BACKENDS = (SYNC, ASYNC, NATIVE, ENVPOOL)
 CHOICES = (AUTO, *BACKENDS)
 
-# One array computation costs what seven single steps of CartPole cost, whatever the batch.
+# One array computation costs what six to eight single steps of CartPole cost, whatever the batch.
 NATIVE_FROM_ENVS = 16
-# One step of an environment, by family; the cheapest of the family where they differ.
-STEP_US = {"gymnasium": 7, "mujoco": 50, "minigrid": 100, "babyai": 100}
-# Waking the processes and waiting for them, for each of them.
-WAKE_US = 30
-# Processes must win clearly: on a busy machine they wait for each other.
+# Waking a process and hearing from it, for each of them.
+WAKE_US = 20
+# Processes must win clearly, since on a busy machine they wait for each other. On two processors
+# they were no faster in practice.
 ENOUGH = 0.7
+FEWEST_CPUS = 4
 
 
 def choose_backend(
@@ -49,7 +48,7 @@ def choose_backend(
         return SYNC
     if _has_native(env) and num_envs >= NATIVE_FROM_ENVS:
         return NATIVE
-    return ASYNC if _processes_win(STEP_US[env.family], num_envs, cpus) else SYNC
+    return ASYNC if _processes_win(env.step_us, num_envs, cpus) else SYNC
 
 
 def build_backend(name: str, env: ResolvedEnv, num_envs: int, cpus: int | None) -> EnvBatch:
@@ -64,6 +63,8 @@ def _has_native(env: ResolvedEnv) -> bool:
 
 
 def _processes_win(step_us: int, num_envs: int, cpus: int) -> bool:
+    if cpus < FEWEST_CPUS:
+        return False
     processes = min(cpus, num_envs)
     in_turn = step_us * num_envs
     side_by_side = step_us * -(-num_envs // processes) + WAKE_US * processes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,17 +51,24 @@ def build_envs(
 
 
 def _build_sync(env: ResolvedEnv, num_envs: int, video_dir: Path | None) -> SyncEnvs:
+    parts = itertools.count()
+
     def make_one(index: int) -> gym.Env[Any, Any]:
         if index == 0 and video_dir is not None:
-            return _filmed(env, video_dir)
+            return _filmed(env, video_dir, next(parts))
         return make(env)
 
     return SyncEnvs(make_one, num_envs, env_id=env.id)
 
 
-def _filmed(env: ResolvedEnv, video_dir: Path) -> gym.Env[Any, Any]:
+def _filmed(env: ResolvedEnv, video_dir: Path, part: int) -> gym.Env[Any, Any]:
+    """Film into the folder; each part of a run, from one cut to the next, numbers its episodes."""
+    prefix = "rl-video" if part == 0 else f"rl-video-part-{part}"
+    made = make(env, render_mode="rgb_array")
     try:
-        return gym.wrappers.RecordVideo(make(env, render_mode="rgb_array"), str(video_dir))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*Overwriting existing videos")
+            return gym.wrappers.RecordVideo(made, str(video_dir), name_prefix=prefix)
     except gym.error.DependencyNotInstalled:
         raise DependencyMissing(
             "capture_video=true needs the package 'moviepy', which is not installed.",

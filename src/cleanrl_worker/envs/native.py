@@ -11,7 +11,7 @@ from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
 from gymnasium.utils import seeding
 
 from cleanrl_worker.envs.observations import Array
-from cleanrl_worker.envs.registry import ResolvedEnv
+from cleanrl_worker.envs.registry import ResolvedEnv, without_version_warnings
 from cleanrl_worker.envs.vector import Episode, Step
 from mosaic.contracts.errors import ConfigError
 
@@ -44,7 +44,8 @@ class NativeCartPoles:
         self._generators: list[np.random.Generator] = []
 
     def _make(self) -> CartPoleVectorEnv:
-        made = gym.make_vec(self._id, self.num_envs, vectorization_mode="vector_entry_point")
+        with without_version_warnings():
+            made = gym.make_vec(self._id, self.num_envs, vectorization_mode="vector_entry_point")
         assert isinstance(made, CartPoleVectorEnv)
         return made
 

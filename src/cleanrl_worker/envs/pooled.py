@@ -7,6 +7,7 @@ the random numbers, Box2D's and MiniGrid's details are its own. So it is used wh
 from __future__ import annotations
 
 import importlib.util
+import warnings
 from typing import Any
 
 import numpy as np
@@ -48,16 +49,11 @@ class PooledEnvs:
         self._pool: Any = None
         self._clear_counts()
 
-    def _clear_counts(self) -> None:
-        self._totals = np.zeros(self.num_envs, np.float64)
-        self._lengths = np.zeros(self.num_envs, np.int64)
-
-    def reset(self, seed: int) -> Array:
+    def _make(self, seed: int) -> Any:
         import envpool
 
-        self.close()
         limit = self.max_episode_steps
-        self._pool = envpool.make(
+        return envpool.make(
             self._id,
             env_type="gymnasium",
             num_envs=self.num_envs,
@@ -65,6 +61,17 @@ class PooledEnvs:
             seed=seed % LARGEST_SEED,
             **({} if limit is None else {"max_episode_steps": limit}),
         )
+
+    def _clear_counts(self) -> None:
+        self._totals = np.zeros(self.num_envs, np.float64)
+        self._lengths = np.zeros(self.num_envs, np.int64)
+
+    def reset(self, seed: int) -> Array:
+        self.close()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*precision lowered by casting")
+            self._pool = self._make(seed)
+            assert self._pool.observation_space is not None  # made here, with its warning
         self._action_dtype = self._pool.action_space.dtype
         self._clear_counts()
         return self._encode(self._pool.reset()[0])

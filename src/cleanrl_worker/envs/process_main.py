@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import struct
 import sys
+
+import numpy as np
 
 from cleanrl_worker.envs.registry import make, resolve
 from cleanrl_worker.envs.shared import SharedArrays
@@ -42,11 +45,18 @@ def main(arguments: str) -> None:
         if kind == STEP:
             _write(arrays, rows, envs.step(arrays.actions[rows]))
         elif kind == RESET:
+            _seed_globals(seed + first)
             arrays.obs[rows] = envs.reset(seed + first)
         else:
             envs.rebuild()
         os.write(share["answers"], DONE)
     envs.close()
+
+
+def _seed_globals(seed: int) -> None:
+    """Fix the generators of the process itself, from which some environments draw."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
 
 
 def _write(arrays: SharedArrays, rows: slice, step: Step) -> None:

@@ -107,7 +107,7 @@ def _broken() -> gym.Env[int, int]:
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    absent = Family("minigrid", "package_not_here", "minigrid", prefixes=("MiniGrid-",))
+    absent = Family("minigrid", "package_not_here", "minigrid", 1, prefixes=("MiniGrid-",))
     monkeypatch.setattr(registry, "FAMILIES", (absent,))
     with pytest.raises(DependencyMissing) as refused:
         resolve("MiniGrid-Empty-5x5-v0")
