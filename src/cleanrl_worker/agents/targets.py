@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 Network = TypeVar("Network", bound=nn.Module)
 
@@ -18,9 +18,10 @@ class Target(Generic[Network]):
 
     def __init__(self, source: Network) -> None:
         self.network = copy.deepcopy(source).requires_grad_(False)
-        self._weights = [weights.data for weights in self.network.parameters()]
-        self._source_weights = [weights.detach() for weights in source.parameters()]
+        self._weights: list[Tensor] = list(self.network.parameters())
+        self._source_weights: list[Tensor] = list(source.parameters())
 
+    @torch.no_grad()
     def follow(self, tau: float) -> None:
         """Move the weights the share tau of the way to the source's, in place."""
         torch._foreach_lerp_(self._weights, self._source_weights, tau)

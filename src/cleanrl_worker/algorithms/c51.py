@@ -22,6 +22,7 @@ from cleanrl_worker.algorithms.batches import check_replay
 from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.exploration import EVALUATION_EPSILON, epsilon_greedy
+from cleanrl_worker.optimisers import Adam
 from cleanrl_worker.policies import Policy
 from cleanrl_worker.recording import Run
 from cleanrl_worker.replay.buffer import ReplayBuffer, Transitions
@@ -130,7 +131,7 @@ def update(
     config: Config,
     agent: CategoricalQNetwork,
     target: CategoricalQNetwork,
-    optimizer: torch.optim.Optimizer,
+    optimizer: Adam,
     replay: ReplayBuffer,
     device: torch.device,
 ) -> dict[str, Tensor]:
@@ -146,9 +147,7 @@ def update(
 def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: torch.device) -> None:
     assert isinstance(agent, CategoricalQNetwork)
     target = Target(agent)
-    optimizer = torch.optim.Adam(
-        agent.parameters(), config.learning_rate, eps=0.01 / config.batch_size, fused=True
-    )
+    optimizer = Adam(agent.parameters(), config.learning_rate, eps=0.01 / config.batch_size)
     replay = ReplayBuffer(config.buffer_size, envs.observation_space, envs.action_space)
     q_values = q_values_of(agent, device)
     exploration_steps = config.exploration_fraction * run.total_timesteps

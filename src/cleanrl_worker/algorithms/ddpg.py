@@ -22,6 +22,7 @@ from cleanrl_worker.algorithms.batches import check_replay
 from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.exploration import add_noise, uniform_actions
+from cleanrl_worker.optimisers import Adam
 from cleanrl_worker.policies import Policy
 from cleanrl_worker.recording import Run
 from cleanrl_worker.replay.buffer import ReplayBuffer, Transitions
@@ -108,7 +109,7 @@ def actor_loss(agent: Agent, batch: Transitions) -> Tensor:
 def update(
     agent: Agent,
     target: Target[Agent],
-    optimizers: tuple[torch.optim.Optimizer, torch.optim.Optimizer],
+    optimizers: tuple[Adam, Adam],
     batch: Transitions,
     config: Config,
     *,
@@ -139,8 +140,8 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
     assert isinstance(envs.action_space, gym.spaces.Box)
     space = envs.action_space
     target = Target(agent)
-    q_optimizer = torch.optim.Adam(agent.qf1.parameters(), config.learning_rate, fused=True)
-    actor_optimizer = torch.optim.Adam(agent.actor.parameters(), config.learning_rate, fused=True)
+    q_optimizer = Adam(agent.qf1.parameters(), config.learning_rate)
+    actor_optimizer = Adam(agent.actor.parameters(), config.learning_rate)
     replay = ReplayBuffer(config.buffer_size, envs.observation_space, space)
     actions_of = infer_actions(agent.actor, device)
     obs = run.begin(

@@ -23,6 +23,7 @@ from cleanrl_worker.algorithms.batches import check_replay
 from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.exploration import EVALUATION_EPSILON, epsilon_greedy
+from cleanrl_worker.optimisers import Adam
 from cleanrl_worker.policies import Policy
 from cleanrl_worker.recording import Run
 from cleanrl_worker.replay.buffer import ReplayBuffer, Transitions
@@ -101,7 +102,7 @@ def update(
     config: Config,
     agent: nn.Module,
     target: nn.Module,
-    optimizer: torch.optim.Optimizer,
+    optimizer: Adam,
     replay: ReplayBuffer,
     device: torch.device,
 ) -> dict[str, Tensor]:
@@ -116,7 +117,7 @@ def update(
 
 def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: torch.device) -> None:
     target = Target(agent)
-    optimizer = torch.optim.Adam(agent.parameters(), config.learning_rate, fused=True)
+    optimizer = Adam(agent.parameters(), config.learning_rate)
     replay = ReplayBuffer(config.buffer_size, envs.observation_space, envs.action_space)
     q_values = q_values_of(agent, device)
     exploration_steps = config.exploration_fraction * run.total_timesteps

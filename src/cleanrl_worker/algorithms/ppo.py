@@ -23,6 +23,7 @@ from cleanrl_worker.algorithms.batches import check_batches
 from cleanrl_worker.distributions import Distribution, distribution_for, perturb_means
 from cleanrl_worker.envs.observations import Array, row_bytes
 from cleanrl_worker.envs.vector import EnvBatch
+from cleanrl_worker.optimisers import Adam
 from cleanrl_worker.policies import Policy
 from cleanrl_worker.recording import Run
 from cleanrl_worker.returns import explained_variance, generalised_advantages
@@ -249,7 +250,7 @@ def update(
     run: Run,
     agent: nn.Module,
     distribution: Distribution,
-    optimizer: torch.optim.Optimizer,
+    optimizer: Adam,
     batch: Batch,
     config: Config,
 ) -> dict[str, float]:
@@ -266,7 +267,6 @@ def update(
             total, parts = loss(agent, distribution, batch.rows(index), config)
             optimizer.zero_grad()
             total.backward()
-            nn.utils.clip_grad_norm_(agent.parameters(), config.max_grad_norm)
             optimizer.step()
             log_ratios.append(parts["log_ratio"])
         log_ratio = parts["log_ratio"]
@@ -286,7 +286,12 @@ def update(
 
 
 def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: torch.device) -> None:
-    optimizer = torch.optim.Adam(agent.parameters(), config.learning_rate, eps=1e-5, fused=True)
+    optimizer = Adam(
+        agent.parameters(),
+        config.learning_rate,
+        eps=1e-5,
+        max_grad_norm=config.max_grad_norm,
+    )
     distribution = distribution_for(envs.action_space)
     forward = inference(agent, device)
     rollout = Rollout.allocate(config, envs, distribution)
@@ -296,7 +301,7 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
         rate = config.learning_rate
         if config.anneal_lr:
             rate = linear_to_zero(rate, iteration, iterations)
-        optimizer.param_groups[0]["lr"] = rate
+        optimizer.learning_rate = rate
         obs = collect(run, envs, forward, distribution, rollout, obs, config.gamma)
         if run.should_stop:
             return

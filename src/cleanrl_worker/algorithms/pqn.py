@@ -22,6 +22,7 @@ from cleanrl_worker.algorithms.batches import check_batches
 from cleanrl_worker.envs.observations import Array, row_bytes
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.exploration import EVALUATION_EPSILON, epsilon_greedy
+from cleanrl_worker.optimisers import RAdam
 from cleanrl_worker.policies import Policy
 from cleanrl_worker.recording import Run
 from cleanrl_worker.returns import q_lambda_returns
@@ -149,7 +150,7 @@ def update(
     run: Run,
     config: Config,
     agent: nn.Module,
-    optimizer: torch.optim.Optimizer,
+    optimizer: RAdam,
     rollout: Rollout,
     device: torch.device,
 ) -> dict[str, Tensor]:
@@ -175,14 +176,13 @@ def update(
             td_loss, values = loss(agent, obs[index], actions[index], wanted[index])
             optimizer.zero_grad()
             td_loss.backward()
-            nn.utils.clip_grad_norm_(agent.parameters(), config.max_grad_norm)
             optimizer.step()
             losses = {"losses/td_loss": td_loss, "losses/q_values": values.mean()}
     return losses
 
 
 def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: torch.device) -> None:
-    optimizer = torch.optim.RAdam(agent.parameters(), config.learning_rate)
+    optimizer = RAdam(agent.parameters(), config.learning_rate, max_grad_norm=config.max_grad_norm)
     q_values = q_values_of(agent, device)
     rollout = Rollout.allocate(config, envs)
     obs = run.begin(envs, agent=agent, optimizer=optimizer)
@@ -190,7 +190,7 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
     for iteration in range(run.step // config.batch_size, iterations):
         if config.anneal_lr:
             rate = linear_to_zero(config.learning_rate, iteration, iterations)
-            optimizer.param_groups[0]["lr"] = rate
+            optimizer.learning_rate = rate
         obs = collect(run, config, envs, q_values, rollout, obs)
         if run.should_stop:
             return

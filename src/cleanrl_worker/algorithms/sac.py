@@ -25,6 +25,7 @@ from cleanrl_worker.algorithms.batches import check_replay
 from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.exploration import uniform_actions
+from cleanrl_worker.optimisers import Adam
 from cleanrl_worker.policies import Policy
 from cleanrl_worker.recording import Run
 from cleanrl_worker.replay.buffer import ReplayBuffer, Transitions
@@ -138,11 +139,9 @@ class Learner:
     def __init__(self, agent: Agent, config: Config) -> None:
         self.agent, self.config = agent, config
         self.target = Target(agent.critics)
-        self.q_optimizer = torch.optim.Adam(agent.critics.parameters(), config.q_lr, fused=True)
-        self.actor_optimizer = torch.optim.Adam(
-            agent.actor.parameters(), config.policy_lr, fused=True
-        )
-        self.alpha_optimizer = torch.optim.Adam([agent.log_alpha], config.q_lr, fused=True)
+        self.q_optimizer = Adam(agent.critics.parameters(), config.q_lr)
+        self.actor_optimizer = Adam(agent.actor.parameters(), config.policy_lr)
+        self.alpha_optimizer = Adam([agent.log_alpha], config.q_lr)
 
     def alpha(self) -> Tensor:
         if self.config.autotune:
@@ -185,7 +184,7 @@ class Learner:
         return {**losses, "losses/alpha": self.alpha()}
 
 
-def _step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
+def _step(optimizer: Adam, loss: Tensor) -> None:
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

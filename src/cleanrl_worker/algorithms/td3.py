@@ -24,6 +24,7 @@ from cleanrl_worker.algorithms.batches import check_replay
 from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.exploration import add_noise, uniform_actions
+from cleanrl_worker.optimisers import Adam
 from cleanrl_worker.policies import Policy
 from cleanrl_worker.recording import Run
 from cleanrl_worker.replay.buffer import ReplayBuffer, Transitions
@@ -133,7 +134,7 @@ def actor_loss(agent: Agent, batch: Transitions) -> Tensor:
 def update(
     agent: Agent,
     target: Target[Agent],
-    optimizers: tuple[torch.optim.Optimizer, torch.optim.Optimizer],
+    optimizers: tuple[Adam, Adam],
     batch: Transitions,
     config: Config,
     *,
@@ -168,8 +169,8 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
     space = envs.action_space
     target = Target(agent)
     critics = [*agent.qf1.parameters(), *agent.qf2.parameters()]
-    q_optimizer = torch.optim.Adam(critics, config.learning_rate, fused=True)
-    actor_optimizer = torch.optim.Adam(agent.actor.parameters(), config.learning_rate, fused=True)
+    q_optimizer = Adam(critics, config.learning_rate)
+    actor_optimizer = Adam(agent.actor.parameters(), config.learning_rate)
     replay = ReplayBuffer(config.buffer_size, envs.observation_space, space)
     actions_of = infer_actions(agent.actor, device)
     obs = run.begin(
