@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, SupportsFloat
 
 import numpy as np
+from torch import Tensor
 
 from cleanrl_worker.channel import Channel
 from cleanrl_worker.checkpoint import Checkpoint
@@ -27,6 +28,10 @@ from mosaic.contracts.events import finite
 from mosaic.contracts.metrics import find_metric
 
 RETURN_WINDOW = 100  # episodes
+
+
+def _number(value: SupportsFloat) -> float:
+    return float(value.detach() if isinstance(value, Tensor) else value)
 
 
 class TimeBudget:
@@ -184,7 +189,7 @@ class Run:
         """Record scalars at the present step, or at another x."""
         assert all(find_metric(tag) for tag in values), f"not in the metric catalogue: {values}"
         step = self.step if x is None else x
-        numbers = {tag: float(value) for tag, value in values.items()}
+        numbers = {tag: _number(value) for tag, value in values.items()}
         self._channel.send("metric", step=step, values=numbers)
         for sink in self._sinks:
             sink.scalars(step, numbers)
