@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 import struct
 import warnings
 from collections.abc import Mapping
@@ -13,8 +13,8 @@ import torch
 import torch.serialization
 from torch import Tensor
 
-from mosaic.contracts.errors import ConfigError
-from mosaic.contracts.files import sync_directory, write_json_whole
+from mosaic.contracts.errors import ConfigError, StorageError
+from mosaic.contracts.files import write_bytes_whole, write_json_whole
 
 MODEL_SUFFIX = ".cleanrl_model"
 
@@ -39,15 +39,26 @@ _MALFORMED = (
 
 def save_model(path: Path, state: Mapping[str, Any], description: Mapping[str, Any]) -> None:
     """Write `<path>` for `torch.load(weights_only=True)`, and its description as `<stem>.json`."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_json_whole(path.with_suffix(".json"), dict(description))
-    aside = path.with_name(f".{path.name}.tmp")
-    with aside.open("wb") as file:
-        torch.save(dict(state), file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(aside, path)
-    sync_directory(path.parent)
+    data = io.BytesIO()
+    torch.save(dict(state), data)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json_whole(path.with_suffix(".json"), dict(description))
+        write_bytes_whole(path, data.getvalue())
+    except OSError as error:
+        raise StorageError(
+            f"The model {path.as_posix()!r} cannot be written: {error.strerror}.",
+            hint="Make room, and resume from the last checkpoint.",
+        ) from None
+
+
+def _named(parts: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+    """Name the networks that CleanRL's ddpg and td3 save one after the other."""
+    return {
+        f"{network}.{name}": tensor
+        for network, weights in zip(("actor", "qf1", "qf2"), parts, strict=False)
+        for name, tensor in weights.items()
+    }
 
 
 def load_model(path: Path) -> dict[str, Tensor]:
@@ -67,6 +78,8 @@ def load_model(path: Path) -> dict[str, Tensor]:
         raise ConfigError(f"{str(path)!r} is no saved policy: {reason[:120]}") from None
     if isinstance(state, dict) and isinstance(state.get("model_weights"), dict):
         state = state["model_weights"]  # CleanRL's c51 puts its arguments beside the weights
+    if isinstance(state, tuple) and all(isinstance(part, dict) for part in state):
+        state = _named(state)
     if not isinstance(state, dict) or not all(isinstance(item, Tensor) for item in state.values()):
         raise ConfigError(f"{str(path)!r} is no saved policy: it is not a dictionary of tensors.")
     return state

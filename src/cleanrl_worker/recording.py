@@ -22,7 +22,7 @@ from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import EnvBatch, Episode
 from cleanrl_worker.random_state import RandomState, cut_seed
 from cleanrl_worker.replay.saving import RingBuffer
-from cleanrl_worker.sinks import MetricSink, StatusLines
+from cleanrl_worker.sinks import MetricSink, StatusLines, say
 from mosaic.contracts.errors import StorageError
 from mosaic.contracts.events import finite
 from mosaic.contracts.metrics import find_metric
@@ -93,7 +93,7 @@ class Run:
         self.has_begun = False
         self.budget = TimeBudget()
         self._channel = channel
-        self._sinks = tuple(sinks)
+        self._sinks = list(sinks)
         self._status = StatusLines()
         self._checkpoints = checkpoints
         self._description = dict(description or {})
@@ -158,8 +158,8 @@ class Run:
 
     def _save(self, *, exact: bool) -> None:
         assert self._checkpoints is not None
-        for sink in self._sinks:
-            sink.flush()  # a run that goes on from here will not log again what came before
+        # A run that goes on from here will not log again what came before.
+        self._tell_sinks(lambda sink: sink.flush())
         mean_return = finite(self._returns.mean())
         description = {
             **self._description,
@@ -171,7 +171,7 @@ class Run:
             path = self._checkpoints.save(self.step, description)
         except StorageError as error:
             # A full disk costs the checkpoint, not the training.
-            print(f"warning: {error.one_line()}", file=sys.stderr, flush=True)
+            say(f"warning: {error.one_line()}", sys.stderr)
             return
         self._channel.send(
             "checkpoint_saved",
@@ -191,8 +191,17 @@ class Run:
         step = self.step if x is None else x
         numbers = {tag: _number(value) for tag, value in values.items()}
         self._channel.send("metric", step=step, values=numbers)
-        for sink in self._sinks:
-            sink.scalars(step, numbers)
+        self._tell_sinks(lambda sink: sink.scalars(step, numbers))
+
+    def _tell_sinks(self, action: Callable[[MetricSink], None]) -> None:
+        """Let every sink act; one whose disk is full is given up with a warning."""
+        for sink in tuple(self._sinks):
+            try:
+                action(sink)
+            except OSError as error:
+                self._sinks.remove(sink)
+                name = type(sink).__name__
+                say(f"warning: {name} is given up: {error.strerror or error}.", sys.stderr)
 
     def log_episodes(self, episodes: Iterable[Episode]) -> None:
         for episode in episodes:
@@ -223,5 +232,4 @@ class Run:
     def close(self) -> None:
         if self._checkpoints is not None:
             self._checkpoints.close()
-        for sink in self._sinks:
-            sink.close()
+        self._tell_sinks(lambda sink: sink.close())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -97,13 +99,28 @@ def check_same_run(origin: Origin, values: Mapping[str, Any]) -> None:
 
 def describe_machine(device: str) -> dict[str, str]:
     """Return what results may depend on beside the settings."""
-    machine = {"python": platform.python_version(), "cpu": platform.machine(), "device": device}
+    machine = {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cpu": _cpu_model(),  # libraries choose their kernels by it
+        "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "not set"),  # for NumPy's products
+        "device": device,
+    }
     for package in _PACKAGES:
         try:
             machine[package] = version(package)
         except PackageNotFoundError:
             continue
     return machine
+
+
+def _cpu_model() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.processor()
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return found[1].strip() if found else platform.processor()
 
 
 def differences(origin: Origin, values: Mapping[str, Any], machine: Mapping[str, str]) -> list[str]:

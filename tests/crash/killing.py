@@ -80,6 +80,14 @@ def run_killed(trial: Trial, directory: Path, moments: Sequence[float]) -> Outco
     return _outcome([*_lineage(chain, last.origin), last], tuple(kills))
 
 
+def rerun_the_end(trial: Trial, directory: Path) -> bytes:
+    """Go on from the end of a whole run, as one does that was killed before it saved its model."""
+    paths = VarPaths(directory / "var").run("whole")
+    run = _Run(trial, directory, "again", find_checkpoints(paths.checkpoints)[-1])
+    run.wait()
+    return _model(run)
+
+
 class _Run:
     """One process of the worker."""
 
@@ -199,12 +207,16 @@ def _outcome(lineage: Sequence[_Run], kills: tuple[int, ...] = ()) -> Outcome:
         points += [point for point in run.points() if point[0] <= cut and _is_by_step(point[1])]
     last = lineage[-1]
     points += last.points()
-    (model,) = last.paths.models.glob("*/*.cleanrl_model")
     end = find_checkpoints(last.paths.checkpoints)[-1]
     return Outcome(
         points,
-        model.read_bytes(),
+        _model(last),
         (end / "state.safetensors").read_bytes(),
         read_document(end)["state"],
         kills,
     )
+
+
+def _model(run: _Run) -> bytes:
+    (path,) = run.paths.models.glob("*/*.cleanrl_model")
+    return path.read_bytes()

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.killing import Outcome, Trial, run_killed, run_whole, seeded_moments
+from tests.crash.killing import (
+    Outcome,
+    Trial,
+    rerun_the_end,
+    run_killed,
+    run_whole,
+    seeded_moments,
+)
 
 SMALL_UPDATE = {"num_minibatches": 4, "update_epochs": 2}
 
@@ -44,6 +51,9 @@ def test_killed_and_resumed_is_as_never_killed(
     whole = run_whole(trial, tmp_path / "whole")
     killed = run_killed(trial, tmp_path / "killed", moments)
     check_same(whole, killed)
+    if trial.algo == "ppo_continuous_action":
+        # Its normaliser is part of the model, and takes in what it is shown at a start.
+        assert rerun_the_end(trial, tmp_path / "whole") == whole.model
 
 
 # Intervals are close to the shortest that each environment's episodes allow.

@@ -1,8 +1,8 @@
 """Files of replay rows: one zstandard frame, the columns one after the other.
 
-Raw rows at level 3 are smaller and faster than rows XORed with the one before or transposed:
-zstandard finds the earlier frame by itself, also where rows of several environments alternate
-(docs/benchmarks/replay-checkpoint.md).
+Rows go in as they are, at level 3: XORed with the frame before they take about as much room and
+more time, transposed more of both. zstandard finds the earlier frame by itself, also where the rows
+of several environments alternate (docs/benchmarks/replay-checkpoint.md).
 """
 
 from __future__ import annotations
