@@ -57,6 +57,35 @@ _ROWS = (
         probe_steps=4_096,
         packages=("mujoco",),
     ),
+    Row("dqn", "CartPole-v1", steps=40_000, probe_steps=2_000, learning_starts=10_000),
+    Row("c51", "CartPole-v1", steps=30_000, probe_steps=2_000, learning_starts=10_000),
+    Row(
+        "ddpg_continuous_action",
+        "HalfCheetah-v4",
+        steps=4_000,
+        probe_steps=800,
+        learning_starts=1_000,
+        settings={"learning_starts": 1_000},
+        packages=("mujoco",),
+    ),
+    Row(
+        "td3_continuous_action",
+        "HalfCheetah-v4",
+        steps=4_000,
+        probe_steps=800,
+        learning_starts=1_000,
+        settings={"learning_starts": 1_000},
+        packages=("mujoco",),
+    ),
+    Row(
+        "sac_continuous_action",
+        "HalfCheetah-v4",
+        steps=3_000,
+        probe_steps=600,
+        learning_starts=1_000,
+        settings={"learning_starts": 1_000},
+        packages=("mujoco",),
+    ),
 )
 
 ROWS: dict[str, Row] = {row.algo: row for row in _ROWS}

@@ -12,7 +12,7 @@ import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,13 +54,27 @@ class Checkpoint:
 
     @property
     def is_exact(self) -> bool:
-        return bool(self.document["exact"])
+        """Say whether going on from here equals not having stopped.
+
+        A scheduled cut whose replay buffer was not saved ("replay" is null) is none of these.
+        """
+        return bool(self.document["exact"]) and self.document.get("replay", {}) is not None
+
+
+Attach = Callable[[Path], Mapping[str, Any]]
 
 
 def write_checkpoint(
-    directory: Path, step: int, description: Mapping[str, Any], state: Mapping[str, Any]
+    directory: Path,
+    step: int,
+    description: Mapping[str, Any],
+    state: Mapping[str, Any],
+    attach: Attach | None = None,
 ) -> Path:
-    """Write the state as `step-<N>.ckpt` under the directory, verified before it gets its name."""
+    """Write the state as `step-<N>.ckpt` under the directory, verified before it gets its name.
+
+    `attach` may add files of its own to the checkpoint; what it returns goes into the document.
+    """
     final = directory / name_of(step)
     aside = directory / f".{final.name}.{os.getpid()}.tmp"
     try:
@@ -68,7 +82,8 @@ def write_checkpoint(
             raise FileExistsError(errno.EEXIST, f"{final.name} exists already")
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(parents=True)
-        _write_files(aside, {"step": step, **description}, state)
+        attached = attach(aside) if attach is not None else {}
+        _write_files(aside, {"step": step, **description, **attached}, state)
         os.rename(aside, final)
         sync_directory(directory)
     except OSError as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from cleanrl_worker.checkpoint import Checkpoint, prune, write_checkpoint
+from cleanrl_worker.replay.saving import RingBuffer, SavedReplay
 from mosaic.contracts.errors import ConfigError
 
 # What torch, NumPy and our own parts raise for a state that is not theirs.
@@ -51,15 +52,25 @@ def resolve_interval(
 class Checkpoints:
     """The checkpoints of one run."""
 
-    def __init__(self, directory: Path, interval: int, keep: int, last_step: int) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        interval: int,
+        keep: int,
+        last_step: int,
+        replay: SavedReplay | None = None,
+    ) -> None:
         self._directory = directory
         self._interval = interval
         self._keep = keep
         self._last_step = last_step
+        self._replay = replay
         self._parts: dict[str, Stateful] = {}
 
-    def track(self, parts: Mapping[str, Stateful]) -> None:
+    def track(self, parts: Mapping[str, Stateful], buffer: RingBuffer | None) -> None:
         self._parts.update(parts)
+        if buffer is not None and self._replay is not None:
+            self._replay.track(buffer)
 
     def is_due(self, step: int) -> bool:
         return step // self._interval > self._last_step // self._interval
@@ -71,8 +82,11 @@ class Checkpoints:
         """Write a checkpoint of all tracked parts, then remove those that are no longer kept."""
         self._last_step = step
         state = {name: part.state_dict() for name, part in self._parts.items()}
-        path = write_checkpoint(self._directory, step, description, state)
-        prune(self._directory, self._keep)
+        attach = self._replay.attach if self._replay is not None else None
+        path = write_checkpoint(self._directory, step, description, state, attach)
+        kept = prune(self._directory, self._keep)
+        if self._replay is not None:
+            self._replay.collect(kept)
         return path
 
     def restore(self, checkpoint: Checkpoint) -> None:
@@ -88,3 +102,9 @@ class Checkpoints:
                     f"Checkpoint {checkpoint.path.name!r} does not fit this run: {name}: "
                     f"{lines[-1].strip()}"
                 ) from None
+        if self._replay is not None:
+            self._replay.restore(checkpoint)
+
+    def close(self) -> None:
+        if self._replay is not None:
+            self._replay.close()

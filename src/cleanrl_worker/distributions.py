@@ -99,6 +99,13 @@ class DiagonalGaussian:
         return self.log_prob(outputs, actions), entropy
 
 
+def perturb_means(outputs: Tensor, half_width: float) -> Tensor:
+    """Add uniform noise to the means in a Gaussian's outputs."""
+    size = outputs.shape[-1] // 2
+    noise = torch.empty_like(outputs[:, :size]).uniform_(-half_width, half_width)
+    return torch.cat((outputs[:, :size] + noise, outputs[:, size:]), -1)
+
+
 def distribution_for(space: gym.Space[object]) -> Distribution:
     if isinstance(space, gym.spaces.Discrete):
         return Categorical(space)

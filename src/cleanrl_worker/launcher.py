@@ -92,6 +92,7 @@ def _open_run(prepared: Prepared, channel: Channel, model_dir: Path) -> Run:
     """Open the files of the run: under a worker in its directory, alone beside the model."""
     from cleanrl_worker.cuts import Checkpoints
     from cleanrl_worker.recording import Run
+    from cleanrl_worker.replay.saving import SavedReplay
     from cleanrl_worker.sinks import MetricFile, MetricSink
 
     options = prepared.options
@@ -110,6 +111,7 @@ def _open_run(prepared: Prepared, channel: Channel, model_dir: Path) -> Run:
         options.checkpoint_interval,
         options.keep_checkpoints,
         last_step=checkpoint.step if checkpoint is not None else 0,
+        replay=SavedReplay(home / "checkpoints", options.checkpoint_replay),
     )
     return Run(
         total_timesteps=options.total_timesteps,
@@ -139,7 +141,7 @@ def _report_start(prepared: Prepared, channel: Channel) -> None:
             "checkpoint_loaded",
             path=str(origin.path),
             step=document.get("step", 0),
-            exact=document.get("exact", False),
+            exact=origin.checkpoint is not None and origin.checkpoint.is_exact,
             weights_only=origin.checkpoint is None,
             parent_run_id=document.get("run_id"),
         )

@@ -52,6 +52,15 @@ def save_model(path: Path, state: Mapping[str, Any], description: Mapping[str, A
         ) from None
 
 
+def _named(parts: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+    """Name the networks that CleanRL's ddpg and td3 save one after the other."""
+    return {
+        f"{network}.{name}": tensor
+        for network, weights in zip(("actor", "qf1", "qf2"), parts, strict=False)
+        for name, tensor in weights.items()
+    }
+
+
 def load_model(path: Path) -> dict[str, Tensor]:
     """Read a saved policy's tensors without running anything that the file may hold."""
     try:
@@ -69,6 +78,8 @@ def load_model(path: Path) -> dict[str, Tensor]:
         raise ConfigError(f"{str(path)!r} is no saved policy: {reason[:120]}") from None
     if isinstance(state, dict) and isinstance(state.get("model_weights"), dict):
         state = state["model_weights"]  # CleanRL's c51 puts its arguments beside the weights
+    if isinstance(state, tuple) and all(isinstance(part, dict) for part in state):
+        state = _named(state)
     if not isinstance(state, dict) or not all(isinstance(item, Tensor) for item in state.values()):
         raise ConfigError(f"{str(path)!r} is no saved policy: it is not a dictionary of tensors.")
     return state

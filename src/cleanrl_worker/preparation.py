@@ -16,6 +16,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+import psutil
 import torch
 from torch import nn
 
@@ -102,6 +103,7 @@ def prepare(name: str, flags: Sequence[str]) -> Prepared:
     options = replace(options, env_backend=backend)
     envs = _build_envs(recipe, options, config, env)
     check_actions(recipe, envs, env.id)
+    check_memory(algorithm.storage_bytes(config, envs))
     agent = algorithm.build(config, envs).to(device)
     interval = resolve_interval(
         options.checkpoint_interval,
@@ -170,6 +172,17 @@ def check_actions(recipe: Recipe, envs: EnvBatch, env_id: str) -> None:
     )
 
 
+def check_memory(storage_bytes: int) -> None:
+    """Refuse a replay buffer or a rollout that the machine has no room for."""
+    free_bytes = psutil.virtual_memory().available
+    if storage_bytes > free_bytes:
+        raise ConfigError(
+            f"The run would store {storage_bytes / 1e9:.1f} GB of experience, and "
+            f"{free_bytes / 1e9:.1f} GB of memory are free.",
+            hint="Use a smaller buffer_size, or fewer num_envs and num_steps.",
+        )
+
+
 def load_weights(agent: nn.Module, envs: EnvBatch, origin: Origin) -> None:
     """Copy a saved policy's weights, and its normaliser's statistics, into place."""
     assert origin.weights is not None
@@ -221,7 +234,7 @@ def summarise(prepared: Prepared) -> dict[str, Any]:
     envs.step(policy(obs, None))
     envs.close()
     parameters = sum(weights.numel() for weights in agent.parameters())
-    storage_mb = algorithm.storage_bytes(prepared.config, envs.observation_space) / 2**20
+    storage_mb = algorithm.storage_bytes(prepared.config, envs) / 2**20
     weights_mb = parameters * 4 / 2**20
     checkpoint_mb = weights_mb * (1 + OPTIMISER_COPIES)
     return {

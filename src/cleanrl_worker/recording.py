@@ -10,9 +10,10 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
+from torch import Tensor
 
 from cleanrl_worker.channel import Channel
 from cleanrl_worker.checkpoint import Checkpoint
@@ -20,12 +21,17 @@ from cleanrl_worker.cuts import Checkpoints, Stateful
 from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import EnvBatch, Episode
 from cleanrl_worker.random_state import RandomState, cut_seed
+from cleanrl_worker.replay.saving import RingBuffer
 from cleanrl_worker.sinks import MetricSink, StatusLines, say
 from mosaic.contracts.errors import StorageError
 from mosaic.contracts.events import finite
 from mosaic.contracts.metrics import find_metric
 
 RETURN_WINDOW = 100  # episodes
+
+
+def _number(value: SupportsFloat) -> float:
+    return float(value.detach() if isinstance(value, Tensor) else value)
 
 
 class TimeBudget:
@@ -97,7 +103,9 @@ class Run:
         self._first_step = self.step
         self._started = time.perf_counter()
 
-    def begin(self, envs: EnvBatch, **parts: Stateful) -> Array:
+    def begin(
+        self, envs: EnvBatch, *, replay: RingBuffer | None = None, **parts: Stateful
+    ) -> Array:
         """Start, or go on where the checkpoint stands: its state is copied into the parts.
 
         The parts are all that training depends on beside the environments' own state, which no
@@ -107,7 +115,7 @@ class Run:
         if isinstance(envs, Stateful):
             tracked["normaliser"] = envs
         if self._checkpoints is not None:
-            self._checkpoints.track(tracked)
+            self._checkpoints.track(tracked, replay)
             if self._resume_from is not None:
                 self._checkpoints.restore(self._resume_from)
                 # In the order of the run that went on: what building draws is drawn after the cut.
@@ -177,13 +185,13 @@ class Run:
     def steps_per_second(self) -> float:
         return (self.step - self._first_step) / max(time.perf_counter() - self._started, 1e-9)
 
-    def log(self, values: Mapping[str, float], *, x: int | None = None) -> None:
+    def log(self, values: Mapping[str, SupportsFloat], *, x: int | None = None) -> None:
         """Record scalars at the present step, or at another x."""
         assert all(find_metric(tag) for tag in values), f"not in the metric catalogue: {values}"
         step = self.step if x is None else x
-        values = {tag: float(value) for tag, value in values.items()}
-        self._channel.send("metric", step=step, values=values)
-        self._tell_sinks(lambda sink: sink.scalars(step, values))
+        numbers = {tag: _number(value) for tag, value in values.items()}
+        self._channel.send("metric", step=step, values=numbers)
+        self._tell_sinks(lambda sink: sink.scalars(step, numbers))
 
     def _tell_sinks(self, action: Callable[[MetricSink], None]) -> None:
         """Let every sink act; one whose disk is full is given up with a warning."""
@@ -205,7 +213,7 @@ class Run:
                 }
             )
 
-    def log_update(self, values: Mapping[str, float]) -> None:
+    def log_update(self, values: Mapping[str, SupportsFloat]) -> None:
         """Record what an update gave, with the steps a second and the time budget."""
         speed = {"charts/SPS": int(self.steps_per_second), **self.budget.shares()}
         self.log({**values, **speed})
@@ -222,4 +230,6 @@ class Run:
             self.log(values, x=episode.number)
 
     def close(self) -> None:
+        if self._checkpoints is not None:
+            self._checkpoints.close()
         self._tell_sinks(lambda sink: sink.close())

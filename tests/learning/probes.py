@@ -73,7 +73,7 @@ class EndlessReward(Probe):
     truncates = True
 
     def _observe(self) -> np.ndarray:
-        return np.zeros(1, np.float32)
+        return np.ones(1, np.float32)
 
     def pay(self, action: Any) -> float:
         return 1.0

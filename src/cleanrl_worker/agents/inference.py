@@ -13,6 +13,7 @@ from cleanrl_worker.agents.numpy_mlp import numpy_mlp
 from cleanrl_worker.envs.observations import Array
 
 Forward = Callable[[Array], tuple[Array, Array]]
+Infer = Callable[[Array], Array]
 
 
 def inference(agent: nn.Module, device: torch.device) -> Forward:
@@ -59,3 +60,20 @@ def _gaussian(agent: GaussianMLPAgent) -> Forward:
         return np.concatenate((means, np.broadcast_to(log_std, means.shape)), -1), values
 
     return with_log_std
+
+
+def infer(network: nn.Module, layers: nn.Sequential | None, device: torch.device) -> Infer:
+    """Return a function from observations to a network's only output.
+
+    `layers` are those of a small network that NumPy evaluates; None for any other network.
+    """
+    if layers is not None and device.type == "cpu":
+        forward = numpy_mlp(layers)
+        return lambda obs: forward(flat_rows(obs))
+
+    def run(obs: Array) -> Array:
+        with torch.inference_mode():
+            output: Array = network(torch.from_numpy(obs).to(device)).cpu().numpy()
+        return output
+
+    return run

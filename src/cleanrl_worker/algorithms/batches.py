@@ -1,4 +1,4 @@
-"""The arithmetic of rollouts and minibatches, and its errors."""
+"""The arithmetic of rollouts, minibatches and replay, and its errors."""
 
 from __future__ import annotations
 
@@ -20,6 +20,22 @@ def check_batches(
         raise ConfigError(
             f"total_timesteps={total_timesteps} is smaller than one batch of {batch_size} steps "
             f"{shape}. Use at least {batch_size}, or fewer num_envs or num_steps."
+        )
+
+
+def check_replay(
+    buffer_size: int, num_envs: int, learning_starts: int, total_timesteps: int
+) -> None:
+    """Refuse a run that would end before it learned, and a buffer of less than one step."""
+    if total_timesteps <= learning_starts:
+        raise ConfigError(
+            f"total_timesteps={total_timesteps} ends before learning begins at "
+            f"learning_starts={learning_starts}. Use more steps, or let learning start earlier."
+        )
+    if buffer_size < num_envs:
+        raise ConfigError(
+            f"buffer_size={buffer_size} holds less than one step of num_envs={num_envs}. "
+            f"Use at least {num_envs}."
         )
 
 

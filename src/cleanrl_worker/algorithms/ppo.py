@@ -2,7 +2,8 @@
 
 Implemented: the clipped surrogate, GAE, value clipping, entropy bonus, annealed learning rate,
 advantages normalised by minibatch, early stopping by KL; CleanRL's `ppo` and
-`ppo_continuous_action` by defaults and tags.
+`ppo_continuous_action` by defaults and tags. With `rpo_alpha`: robust policy optimisation (Rahman
+and Xue 2022), which perturbs the means of a Gaussian policy in updates.
 Changed: a truncated episode is bootstrapped from its last observation instead of being treated as
 terminated, and environments are reset in the step in which they end.
 """
@@ -19,9 +20,10 @@ from torch import Tensor, nn
 from cleanrl_worker.agents.build import build_actor_critic
 from cleanrl_worker.agents.inference import Forward, inference
 from cleanrl_worker.algorithms.batches import check_batches
-from cleanrl_worker.distributions import Distribution, distribution_for
-from cleanrl_worker.envs.observations import Array
+from cleanrl_worker.distributions import Distribution, distribution_for, perturb_means
+from cleanrl_worker.envs.observations import Array, row_bytes
 from cleanrl_worker.envs.vector import EnvBatch
+from cleanrl_worker.optimisers import Adam
 from cleanrl_worker.policies import Policy
 from cleanrl_worker.recording import Run
 from cleanrl_worker.returns import explained_variance, generalised_advantages
@@ -51,6 +53,9 @@ class Config:
     )
     target_kl: float | None = param(
         None, "End an update's epochs beyond this KL; null: never.", range=(0, None), group="update"
+    )
+    rpo_alpha: float = param(
+        0.0, "Half width of the noise on means in updates (RPO).", range=(0, None), group="loss"
     )
     shared_trunk: bool = param(
         False, "Let actor and critic share their hidden layers.", group="network"
@@ -117,12 +122,9 @@ class Rollout:
         )
 
 
-def storage_bytes(config: Config, observation_space: gym.spaces.Box) -> int:
+def storage_bytes(config: Config, envs: EnvBatch) -> int:
     """Return what a rollout takes in memory, once as stored and once as an update's batch."""
-    dtype = observation_space.dtype
-    assert dtype is not None
-    observation = int(np.prod(observation_space.shape)) * dtype.itemsize
-    return 2 * config.batch_size * (observation + 6 * 4)
+    return 2 * config.batch_size * (row_bytes(envs.observation_space) + 6 * 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +217,8 @@ def loss(
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Return the loss of a minibatch, and its parts without their gradients."""
     outputs, values = agent(batch.obs)
+    if config.rpo_alpha:
+        outputs = perturb_means(outputs, config.rpo_alpha)
     log_probs, entropies = distribution.log_prob_and_entropy(outputs, batch.actions)
     log_ratio = log_probs - batch.log_probs
     ratio = log_ratio.exp()
@@ -246,7 +250,7 @@ def update(
     run: Run,
     agent: nn.Module,
     distribution: Distribution,
-    optimizer: torch.optim.Optimizer,
+    optimizer: Adam,
     batch: Batch,
     config: Config,
 ) -> dict[str, float]:
@@ -263,7 +267,6 @@ def update(
             total, parts = loss(agent, distribution, batch.rows(index), config)
             optimizer.zero_grad()
             total.backward()
-            nn.utils.clip_grad_norm_(agent.parameters(), config.max_grad_norm)
             optimizer.step()
             log_ratios.append(parts["log_ratio"])
         log_ratio = parts["log_ratio"]
@@ -283,7 +286,12 @@ def update(
 
 
 def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: torch.device) -> None:
-    optimizer = torch.optim.Adam(agent.parameters(), config.learning_rate, eps=1e-5, fused=True)
+    optimizer = Adam(
+        agent.parameters(),
+        config.learning_rate,
+        eps=1e-5,
+        max_grad_norm=config.max_grad_norm,
+    )
     distribution = distribution_for(envs.action_space)
     forward = inference(agent, device)
     rollout = Rollout.allocate(config, envs, distribution)
@@ -293,7 +301,7 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
         rate = config.learning_rate
         if config.anneal_lr:
             rate = linear_to_zero(rate, iteration, iterations)
-        optimizer.param_groups[0]["lr"] = rate
+        optimizer.learning_rate = rate
         obs = collect(run, envs, forward, distribution, rollout, obs, config.gamma)
         if run.should_stop:
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -86,3 +87,8 @@ def _one_hot(space: spaces.Discrete) -> Encode:
     rows = np.eye(int(space.n), dtype=np.float32)
     start = int(space.start)
     return lambda observation: rows[int(observation) - start]
+
+
+def row_bytes(space: gym.Space[Any]) -> int:
+    """Return what one element of an array space takes in memory."""
+    return math.prod(space.shape or ()) * np.dtype(space.dtype).itemsize

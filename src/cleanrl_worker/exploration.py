@@ -1,0 +1,33 @@
+"""Exploration: random actions instead of, or on top of, the best ones."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+import numpy as np
+
+from cleanrl_worker.envs.observations import Array
+
+EVALUATION_EPSILON = 0.05  # what a sampled evaluation explores with, as CleanRL's does
+
+
+def epsilon_greedy(values: Array, epsilon: float, rng: np.random.Generator) -> Array:
+    """Return for each row of values, with probability epsilon, a random action, else the best."""
+    count, actions = values.shape
+    explores = rng.random(count) < epsilon
+    chosen: Array = np.where(explores, rng.integers(0, actions, count), values.argmax(-1))
+    return chosen
+
+
+def uniform_actions(space: gym.spaces.Box, count: int, rng: np.random.Generator) -> Array:
+    """Return actions drawn uniformly from a bounded space."""
+    return rng.uniform(space.low, space.high, (count, *space.shape)).astype(np.float32)
+
+
+def add_noise(
+    actions: Array, space: gym.spaces.Box, share: float, rng: np.random.Generator
+) -> Array:
+    """Add Gaussian noise whose standard deviation is a share of half the space, within bounds."""
+    rows = actions.reshape(len(actions), *space.shape)
+    scale = share * (space.high - space.low) / 2
+    noisy: Array = rows + scale * rng.standard_normal(rows.shape, np.float32)
+    return np.clip(noisy, space.low, space.high).astype(np.float32)

@@ -1,0 +1,86 @@
+"""The replay buffer of transitions: preallocated, sampled uniformly, saved with checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+from torch import Tensor
+
+from cleanrl_worker.envs.observations import Array, row_bytes
+from cleanrl_worker.envs.vector import Step
+from cleanrl_worker.replay.archive import ReplayArchive
+
+
+@dataclass(frozen=True, slots=True)
+class Transitions:
+    """A batch of transitions, one row each. `ends` is 1 where the episode terminated.
+
+    A truncated or cut episode is none of these: its `next_obs` is bootstrapped from.
+    """
+
+    obs: Tensor
+    actions: Tensor
+    rewards: Tensor
+    next_obs: Tensor
+    ends: Tensor
+
+
+class ReplayBuffer:
+    """The newest `capacity` transitions in rings of arrays."""
+
+    def __init__(
+        self, capacity: int, observation_space: gym.spaces.Box, action_space: gym.Space[Any]
+    ) -> None:
+        obs_shape, obs_dtype = observation_space.shape, observation_space.dtype
+        action_shape = action_space.shape or ()
+        self.columns: Mapping[str, Array] = {
+            "obs": np.zeros((capacity, *obs_shape), obs_dtype),
+            "next_obs": np.zeros((capacity, *obs_shape), obs_dtype),
+            "actions": np.zeros((capacity, *action_shape), action_space.dtype),
+            "rewards": np.zeros(capacity, np.float32),
+            "ends": np.zeros(capacity, np.float32),
+        }
+        self.capacity = capacity
+        self.total = 0  # transitions ever added
+        self.archive: ReplayArchive | None = None
+
+    @staticmethod
+    def size_bytes(
+        capacity: int, observation_space: gym.spaces.Box, action_space: gym.Space[Any]
+    ) -> int:
+        """Return the memory that a buffer of this capacity takes."""
+        return capacity * (2 * row_bytes(observation_space) + row_bytes(action_space) + 8)
+
+    def __len__(self) -> int:
+        return min(self.total, self.capacity)
+
+    def add(self, obs: Array, actions: Array, step: Step) -> None:
+        """Add one transition of every environment."""
+        first = self.total % self.capacity
+        rows: Any = slice(first, first + len(obs))  # cheaper than an index array
+        if first + len(obs) > self.capacity:
+            rows = np.arange(first, first + len(obs)) % self.capacity
+        columns = self.columns
+        columns["obs"][rows] = obs
+        columns["next_obs"][rows] = step.next_obs
+        columns["actions"][rows] = actions
+        columns["rewards"][rows] = step.rewards
+        columns["ends"][rows] = step.terminated
+        self.total += len(obs)
+        if self.archive is not None:
+            self.archive.advance(self.total)
+
+    def sample(self, rng: np.random.Generator, size: int, device: torch.device) -> Transitions:
+        rows = rng.integers(0, len(self), size)
+
+        def take(name: str) -> Tensor:
+            return torch.from_numpy(self.columns[name][rows]).to(device)
+
+        return Transitions(
+            take("obs"), take("actions"), take("rewards"), take("next_obs"), take("ends")
+        )
