@@ -67,7 +67,7 @@ class Checkpoints:
         self._replay = replay
         self._parts: dict[str, Stateful] = {}
 
-    def track(self, parts: Mapping[str, Stateful], buffer: RingBuffer | None) -> None:
+    def track(self, parts: Mapping[str, Stateful], buffer: RingBuffer | None = None) -> None:
         self._parts.update(parts)
         if buffer is not None and self._replay is not None:
             self._replay.track(buffer)

@@ -5,6 +5,7 @@ Runs one algorithm in the working directory, alone or under a worker.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -44,10 +45,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _report_summary(channel, summarise(prepared))
             return EXIT_OK
     except MosaicError as error:
-        channel.send("rejected", code=error.code, message=error.one_line())
-        print(error.one_line(), file=sys.stderr)
-        return error.exit_code
+        return _reject(channel, error)
     return _train(prepared, channel)
+
+
+def _reject(channel: Channel, error: MosaicError) -> int:
+    channel.send("rejected", code=error.code, message=error.one_line())
+    print(error.one_line(), file=sys.stderr)
+    return error.exit_code
 
 
 def _report_summary(channel: Channel, summary: dict[str, Any]) -> None:
@@ -66,23 +71,20 @@ def _train(prepared: Prepared, channel: Channel) -> int:
     run = _open_run(prepared, channel, model_dir)
     _stop_on_signal(run)
     try:
-        prepared.algorithm.train(
-            run, prepared.config, prepared.envs, prepared.agent, prepared.device
-        )
-        speed = run.steps_per_second
-        if not run.should_stop:
-            run.finish(prepared.envs)
-        prepared.envs.close()
-        if prepared.options.save_model and not run.should_stop:
-            _save_and_evaluate(run, prepared, model_dir / f"{name}.cleanrl_model", channel)
+        with contextlib.closing(run):
+            prepared.algorithm.train(
+                run, prepared.config, prepared.envs, prepared.agent, prepared.device
+            )
+            speed = run.steps_per_second
+            if not run.should_stop:
+                run.finish(prepared.envs)
+            prepared.envs.close()
+            if prepared.options.save_model and not run.should_stop:
+                _save_and_evaluate(run, prepared, model_dir / f"{name}.cleanrl_model", channel)
     except MosaicError as error:
         if not run.has_begun:
             shutil.rmtree(model_dir, ignore_errors=True)
-        channel.send("rejected", code=error.code, message=error.one_line())
-        print(error.one_line(), file=sys.stderr)
-        return error.exit_code
-    finally:
-        run.close()
+        return _reject(channel, error)
     status = "stopped" if run.should_stop else "completed"
     channel.send("finished", status=status, steps=run.step, steps_per_second=round(speed, 1))
     return EXIT_TERMINATED if run.should_stop else EXIT_OK
