@@ -65,6 +65,16 @@ _SMOKE_REPLAY: dict[str, Any] = {
     "buffer_size": 64,
     "batch_size": 8,
 }
+_ATARI: dict[str, Any] = {
+    "env_families": ("atari",),
+    "source": _CLEANRL,
+    "actions": "discrete",
+    "extras": ("atari",),
+}
+_ON_BREAKOUT: dict[str, Any] = {
+    "env_id": "BreakoutNoFrameskip-v4",
+    "total_timesteps": 10_000_000,
+}
 _OFF_POLICY_CONTINUOUS: dict[str, Any] = {
     "env_families": ("gymnasium", "mujoco", "dm_control"),
     "source": f"{_CLEANRL}; the v5 environment in place of v4",
@@ -126,6 +136,21 @@ _RECIPES = (
             ),
         ),
         smoke={"total_timesteps": 64, "num_envs": 2, "num_steps": 16},
+    ),
+    Recipe(
+        name="ppo_atari",
+        algorithm="ppo",
+        summary="Proximal policy optimisation for Atari games.",
+        omits=("shared_trunk", "rpo_alpha"),
+        overrides=_ON_BREAKOUT | {"num_envs": 8, "clip_coef": 0.1},
+        smoke={
+            "total_timesteps": 64,
+            "num_envs": 2,
+            "num_steps": 16,
+            "num_minibatches": 2,
+            "update_epochs": 2,
+        },
+        **_ATARI,
     ),
     Recipe(
         name="ppo_continuous_action",

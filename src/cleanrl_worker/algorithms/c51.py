@@ -15,8 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from cleanrl_worker.agents.build import build_categorical_q_network
 from cleanrl_worker.agents.inference import Infer, infer
-from cleanrl_worker.agents.q_networks import CategoricalQNetwork, count_actions
+from cleanrl_worker.agents.nature import NatureCategoricalQNetwork
+from cleanrl_worker.agents.q_networks import CategoricalQNetwork
 from cleanrl_worker.agents.targets import Target
 from cleanrl_worker.algorithms.batches import check_replay
 from cleanrl_worker.envs.observations import Array
@@ -68,12 +70,8 @@ class Config:
 
 
 def build(config: Config, envs: EnvBatch) -> nn.Module:
-    return CategoricalQNetwork(
-        envs.observation_space.shape,
-        count_actions(envs.action_space),
-        config.n_atoms,
-        config.v_min,
-        config.v_max,
+    return build_categorical_q_network(
+        envs.observation_space, envs.action_space, config.n_atoms, config.v_min, config.v_max
     )
 
 
@@ -84,7 +82,8 @@ def storage_bytes(config: Config, envs: EnvBatch) -> int:
 def q_values_of(agent: nn.Module, device: torch.device) -> Infer:
     """Return the expected returns of all actions."""
     assert isinstance(agent, CategoricalQNetwork)
-    logits_of = infer(agent, agent.network, device)
+    is_flat = not isinstance(agent, NatureCategoricalQNetwork)
+    logits_of = infer(agent, agent.network if is_flat else None, device)
     atoms = agent.atoms.cpu().numpy()
 
     def q_values(obs: Array) -> Array:

@@ -16,8 +16,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
+from cleanrl_worker.agents.build import build_q_network
 from cleanrl_worker.agents.inference import Infer, infer
-from cleanrl_worker.agents.q_networks import QNetwork, count_actions
+from cleanrl_worker.agents.q_networks import QNetwork
 from cleanrl_worker.agents.targets import Target
 from cleanrl_worker.algorithms.batches import check_replay
 from cleanrl_worker.envs.observations import Array
@@ -61,7 +62,7 @@ class Config:
 
 
 def build(config: Config, envs: EnvBatch) -> nn.Module:
-    return QNetwork(envs.observation_space.shape, count_actions(envs.action_space))
+    return build_q_network(envs.observation_space, envs.action_space)
 
 
 def storage_bytes(config: Config, envs: EnvBatch) -> int:

@@ -54,7 +54,7 @@ ATARI = Family(
     "atari",
     "ale_py",
     "atari",
-    200,
+    400,
     prefixes=("ALE/",),
     words=("NoFrameskip-",),
     code=("ale_py.",),

@@ -41,9 +41,9 @@ def short_games() -> Iterator[ResolvedEnv]:
     resolve(BREAKOUT)
     spec = gym.registry[BREAKOUT]
     limit = {**spec.kwargs, "max_num_frames_per_episode": SHORT_FRAMES}
-    gym.register("ShortBreakout-v0", spec.entry_point, kwargs=limit)
-    yield resolve("ShortBreakout-v0")
-    del gym.registry["ShortBreakout-v0"]
+    gym.register("TruncatedBreakout-v0", spec.entry_point, kwargs=limit)
+    yield resolve("TruncatedBreakout-v0")
+    del gym.registry["TruncatedBreakout-v0"]
 
 
 @pytest.mark.parametrize("game", ["Breakout", "Pong"])
