@@ -64,15 +64,17 @@ class AtariGame(gym.Env[Array, int]):
         self._score = 0.0
         self._length = 0
         self._lives = 0
+        self._has_begun = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
         """Begin the next life; with a seed, or where there is none left, a new game."""
-        if seed is None and not self._is_over():
+        goes_on = self._has_begun and seed is None and not self._is_over()
+        if goes_on:
             self._begin_life()
             self._note_end()
-        if seed is not None or self._is_over():
+        if not goes_on or self._is_over():
             self._begin_game(seed)
         return self._stack.copy(), {}
 
@@ -102,6 +104,7 @@ class AtariGame(gym.Env[Array, int]):
 
     def _begin_game(self, seed: int | None) -> None:
         self._score, self._length = 0.0, 0
+        self._has_begun = True
         self._load(seed)
         self._show_screen()
         if self._fires:

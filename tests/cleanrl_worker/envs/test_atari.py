@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -196,6 +197,13 @@ def test_the_frame_limit_truncates_and_reports_the_game(short_games: ResolvedEnv
     assert len(ends) >= 2
     assert all(len(step.episodes) == 1 for step in ends)
     envs.close()
+
+
+def test_a_training_can_be_filmed(tmp_path: Path) -> None:
+    envs = build_envs(resolve(BREAKOUT), 1, video_dir=tmp_path)
+    play(envs, 60)
+    envs.close()
+    assert list(tmp_path.glob("*.mp4"))
 
 
 def test_envpools_games_are_refused() -> None:
