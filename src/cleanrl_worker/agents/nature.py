@@ -13,6 +13,9 @@ FEATURES = 512
 _CHANNELS = 64
 _LEFT = 7  # rows and columns that the convolutions leave of 84
 BRIGHTEST = 255.0
+# On a CPU a forward and a backward pass of 256 take a fifth less time with channels last; of 32 as
+# much as without, and acting on 8 a tenth more.
+CHANNELS_LAST_FROM = 64
 
 
 class NatureAgent(nn.Module):
@@ -65,7 +68,11 @@ class NatureCategoricalQNetwork(CategoricalQNetwork):
 
 
 def scaled(pictures: Tensor) -> Tensor:
-    return pictures.to(torch.float32) / BRIGHTEST
+    """Bring bytes to [0, 1], laid out as convolutions read them fastest."""
+    bright = pictures.to(torch.float32) / BRIGHTEST
+    if bright.device.type == "cpu" and len(bright) >= CHANNELS_LAST_FROM:
+        return bright.contiguous(memory_format=torch.channels_last)
+    return bright
 
 
 def _value_layers(outputs: int) -> nn.Sequential:

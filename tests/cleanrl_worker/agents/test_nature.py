@@ -59,6 +59,16 @@ def test_one_pass_gives_logits_and_values_of_scaled_pictures() -> None:
     assert np.allclose(values, agent.critic(features)[:, 0].detach(), atol=1e-5)  # type: ignore[operator]
 
 
+def test_a_large_batch_gives_what_its_rows_give() -> None:
+    torch.manual_seed(1)
+    agent = build_actor_critic(PICTURES, ACTIONS, shared_trunk=False)
+    obs = torch.from_numpy(pictures(64))
+    outputs, values = agent(obs)
+    parts = [agent(rows) for rows in obs.split(8)]
+    assert torch.allclose(outputs, torch.cat([part[0] for part in parts]), atol=1e-6)
+    assert torch.allclose(values, torch.cat([part[1] for part in parts]), atol=1e-4)
+
+
 def test_the_q_network_has_cleanrls_parts() -> None:
     network = build_q_network(PICTURES, ACTIONS)
     assert weights(network) == ENCODER | {"network.9.weight": (6, 512)}
