@@ -129,13 +129,13 @@ class Stage:
 def _maker(env: ResolvedEnv, video_dir: Path | None) -> Callable[[int], gym.Env[Any, Any]]:
     """Return what makes the environment of an episode, filmed where there is a folder."""
     if video_dir is None:
-        return lambda _: make(env)
+        return lambda _: make(env, whole_games=True)
     find_writer()
     return lambda episode: Filmed(_rendered(env), video_dir / f"episode-{episode:05d}.mp4")
 
 
 def _rendered(env: ResolvedEnv) -> gym.Env[Any, Any]:
-    made = make(env, render_mode="rgb_array")
+    made = make(env, whole_games=True, render_mode="rgb_array")
     if made.render_mode != "rgb_array":
         raise ConfigError(f"eval_capture_video=true: env_id={env.id!r} renders no pictures.")
     return made

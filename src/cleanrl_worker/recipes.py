@@ -65,6 +65,24 @@ _SMOKE_REPLAY: dict[str, Any] = {
     "buffer_size": 64,
     "batch_size": 8,
 }
+_ATARI: dict[str, Any] = {
+    "env_families": ("atari",),
+    "source": _CLEANRL,
+    "actions": "discrete",
+    "extras": ("atari",),
+}
+_ON_BREAKOUT: dict[str, Any] = {
+    "env_id": "BreakoutNoFrameskip-v4",
+    "total_timesteps": 10_000_000,
+}
+_REPLAY_ON_BREAKOUT: dict[str, Any] = _ON_BREAKOUT | {
+    "buffer_size": 1_000_000,
+    "batch_size": 32,
+    "end_e": 0.01,
+    "exploration_fraction": 0.1,
+    "learning_starts": 80_000,
+    "train_frequency": 4,
+}
 _OFF_POLICY_CONTINUOUS: dict[str, Any] = {
     "env_families": ("gymnasium", "mujoco", "dm_control"),
     "source": f"{_CLEANRL}; the v5 environment in place of v4",
@@ -126,6 +144,21 @@ _RECIPES = (
             ),
         ),
         smoke={"total_timesteps": 64, "num_envs": 2, "num_steps": 16},
+    ),
+    Recipe(
+        name="ppo_atari",
+        algorithm="ppo",
+        summary="Proximal policy optimisation for Atari games.",
+        omits=("shared_trunk", "rpo_alpha"),
+        overrides=_ON_BREAKOUT | {"num_envs": 8, "clip_coef": 0.1},
+        smoke={
+            "total_timesteps": 64,
+            "num_envs": 2,
+            "num_steps": 16,
+            "num_minibatches": 2,
+            "update_epochs": 2,
+        },
+        **_ATARI,
     ),
     Recipe(
         name="ppo_continuous_action",
@@ -228,6 +261,15 @@ _RECIPES = (
         smoke=_SMOKE_REPLAY | {"train_frequency": 4},
     ),
     Recipe(
+        name="dqn_atari",
+        algorithm="dqn",
+        summary="Deep Q-learning for Atari games.",
+        overrides=_REPLAY_ON_BREAKOUT
+        | {"learning_rate": 1e-4, "tau": 1.0, "target_network_frequency": 1000},
+        smoke=_SMOKE_REPLAY,
+        **_ATARI,
+    ),
+    Recipe(
         name="c51",
         algorithm="c51",
         summary="Categorical deep Q-learning: distributions of returns.",
@@ -252,6 +294,21 @@ _RECIPES = (
             ),
         ),
         smoke=_SMOKE_REPLAY | {"train_frequency": 4},
+    ),
+    Recipe(
+        name="c51_atari",
+        algorithm="c51",
+        summary="Categorical deep Q-learning for Atari games.",
+        overrides=_REPLAY_ON_BREAKOUT
+        | {
+            "learning_rate": 2.5e-4,
+            "n_atoms": 51,
+            "v_min": -10.0,
+            "v_max": 10.0,
+            "target_network_frequency": 10_000,
+        },
+        smoke=_SMOKE_REPLAY,
+        **_ATARI,
     ),
     Recipe(
         name="ddpg_continuous_action",

@@ -5,6 +5,7 @@ import torch
 
 import cleanrl_worker.preparation
 import cleanrl_worker.tensorboard  # noqa: F401
+import tests.contract.short_games  # noqa: F401
 from cleanrl_worker.recipes import RECIPES
 
 torch.set_num_threads(1)

@@ -14,6 +14,7 @@ from cleanrl_worker.recipes import RECIPES, Recipe
 from mosaic.contracts.errors import EXIT_OK, EXIT_TERMINATED
 from mosaic.contracts.metrics import find_metric
 from tests.contract.forked import launched
+from tests.contract.short_games import SHORT_GAME, STEPS
 
 EVERY_RECIPE = pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 GRACE_S = 10.0
@@ -21,12 +22,16 @@ GRACE_S = 10.0
 
 def flags(recipe: Recipe, **changes: Any) -> list[str]:
     values = {**recipe.smoke, **changes}
+    if "atari" in recipe.env_families:
+        values["env_id"] = SHORT_GAME
     return [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
 
 
 def long_run(recipe: Recipe) -> dict[str, Any]:
-    """Return settings of a run with two cuts: episodes of Pendulum and CartPole fit between."""
+    """Return settings of a run with two cuts, between which the longest episodes fit."""
     episode = 200 if recipe.smoke.get("env_id") == "Pendulum-v1" else 500
+    if "atari" in recipe.env_families:
+        episode = STEPS
     interval = 2 * episode * 2
     return {
         "total_timesteps": 3 * interval,

@@ -10,6 +10,13 @@ from torch import nn
 from cleanrl_worker.agents.minigrid import VIEW as MINIGRID_VIEW
 from cleanrl_worker.agents.minigrid import MinigridAgent
 from cleanrl_worker.agents.mlp import GaussianMLPAgent, MLPAgent
+from cleanrl_worker.agents.nature import (
+    PICTURES,
+    NatureAgent,
+    NatureCategoricalQNetwork,
+    NatureQNetwork,
+)
+from cleanrl_worker.agents.q_networks import CategoricalQNetwork, QNetwork, count_actions
 
 
 def build_actor_critic(
@@ -19,6 +26,29 @@ def build_actor_critic(
         return GaussianMLPAgent(observation_space.shape, math.prod(action_space.shape))
     assert isinstance(action_space, gym.spaces.Discrete), action_space
     actions = int(action_space.n)
+    if observation_space.shape == PICTURES:
+        return NatureAgent(actions)
     if observation_space.shape == MINIGRID_VIEW:
         return MinigridAgent(actions)
     return MLPAgent(observation_space.shape, actions, shared_trunk)
+
+
+def build_q_network(
+    observation_space: gym.spaces.Box, action_space: gym.Space[object]
+) -> QNetwork | NatureQNetwork:
+    actions = count_actions(action_space)
+    if observation_space.shape == PICTURES:
+        return NatureQNetwork(actions)
+    return QNetwork(observation_space.shape, actions)
+
+
+def build_categorical_q_network(
+    observation_space: gym.spaces.Box,
+    action_space: gym.Space[object],
+    n_atoms: int,
+    v_min: float,
+    v_max: float,
+) -> CategoricalQNetwork:
+    shape = observation_space.shape
+    network = NatureCategoricalQNetwork if shape == PICTURES else CategoricalQNetwork
+    return network(shape, count_actions(action_space), n_atoms, v_min, v_max)

@@ -15,3 +15,12 @@ def linear(inputs: int, outputs: int, gain: float = SQRT2) -> nn.Linear:
     nn.init.orthogonal_(layer.weight, gain)
     nn.init.zeros_(layer.bias)
     return layer
+
+
+def conv(inputs: int, outputs: int, size: int, *, stride: int = 1, padding: int = 0) -> nn.Conv2d:
+    """Return a square convolution with orthogonal weights and no bias at the start."""
+    layer = nn.Conv2d(inputs, outputs, size, stride, padding)
+    nn.init.orthogonal_(layer.weight, SQRT2)
+    assert layer.bias is not None
+    nn.init.zeros_(layer.bias)
+    return layer

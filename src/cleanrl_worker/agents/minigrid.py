@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from cleanrl_worker.agents.layers import SQRT2, linear
+from cleanrl_worker.agents.layers import conv, linear
 
 VIEW = (7, 7, 3)  # rows and columns that the agent sees; object, colour and state of each cell
 CHANNELS = 64
@@ -26,11 +26,11 @@ class MinigridAgent(nn.Module):
         super().__init__()
         rows, columns, channels = VIEW
         self.encoder = nn.Sequential(
-            _conv(channels, 32),
+            conv(channels, 32, 3, padding=1),
             nn.ReLU(),
-            _conv(32, CHANNELS),
+            conv(32, CHANNELS, 3, padding=1),
             nn.ReLU(),
-            _conv(CHANNELS, CHANNELS),
+            conv(CHANNELS, CHANNELS, 3, padding=1),
             nn.ReLU(),
             nn.Flatten(),
             linear(CHANNELS * rows * columns, FEATURES),
@@ -43,15 +43,6 @@ class MinigridAgent(nn.Module):
         pictures = obs.permute(0, 3, 1, 2).to(torch.float32) / LARGEST
         features = self.encoder(pictures)
         return self.actor(features), self.critic(features).squeeze(-1)
-
-
-def _conv(inputs: int, outputs: int) -> nn.Conv2d:
-    """Return a 3x3 convolution that keeps the size, with orthogonal weights."""
-    layer = nn.Conv2d(inputs, outputs, 3, padding=1)
-    nn.init.orthogonal_(layer.weight, SQRT2)
-    assert layer.bias is not None
-    nn.init.zeros_(layer.bias)
-    return layer
 
 
 def _head(outputs: int, gain: float) -> nn.Sequential:

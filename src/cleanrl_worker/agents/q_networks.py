@@ -39,12 +39,18 @@ class CategoricalQNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.register_buffer("atoms", torch.linspace(v_min, v_max, n_atoms))
-        self.network = _two_layers(math.prod(obs_shape), actions * n_atoms)
+        self.network = self.build_layers(obs_shape, actions * n_atoms)
         self._shape = (actions, n_atoms)
+
+    def build_layers(self, obs_shape: tuple[int, ...], outputs: int) -> nn.Sequential:
+        return _two_layers(math.prod(obs_shape), outputs)
+
+    def inputs(self, obs: Tensor) -> Tensor:
+        return obs.float().flatten(1)
 
     def forward(self, obs: Tensor) -> Tensor:
         """Return logits of [observation, action, atom]."""
-        logits: Tensor = self.network(obs.float().flatten(1)).view(-1, *self._shape)
+        logits: Tensor = self.network(self.inputs(obs)).view(-1, *self._shape)
         return logits
 
 

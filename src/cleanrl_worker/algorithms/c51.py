@@ -1,7 +1,8 @@
 """Categorical deep Q-learning (Bellemare et al. 2017).
 
 Implemented: a categorical distribution of returns for every action, its projection onto the fixed
-atoms, replay, target network, epsilon-greedy exploration; CleanRL's `c51` by defaults and tags.
+atoms, replay, target network, epsilon-greedy exploration; CleanRL's `c51` and `c51_atari` by
+defaults and tags.
 Changed: the projection of a batch is one scatter instead of a loop over samples; several
 environments, each exploring on its own. What is due every n steps counts environment steps.
 """
@@ -15,8 +16,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from cleanrl_worker.agents.build import build_categorical_q_network
 from cleanrl_worker.agents.inference import Infer, infer
-from cleanrl_worker.agents.q_networks import CategoricalQNetwork, count_actions
+from cleanrl_worker.agents.nature import NatureCategoricalQNetwork
+from cleanrl_worker.agents.q_networks import CategoricalQNetwork
 from cleanrl_worker.agents.targets import Target
 from cleanrl_worker.algorithms.batches import check_replay
 from cleanrl_worker.envs.observations import Array
@@ -25,7 +28,8 @@ from cleanrl_worker.exploration import EVALUATION_EPSILON, epsilon_greedy
 from cleanrl_worker.optimisers import Adam
 from cleanrl_worker.policies import Policy
 from cleanrl_worker.recording import Run
-from cleanrl_worker.replay.buffer import ReplayBuffer, Transitions
+from cleanrl_worker.replay.buffer import Transitions
+from cleanrl_worker.replay.choosing import Replay, build_replay, replay_bytes
 from cleanrl_worker.returns import project_onto_atoms
 from cleanrl_worker.schedules import is_log_due, linear, times_due
 from mosaic.contracts.errors import ConfigError
@@ -68,23 +72,20 @@ class Config:
 
 
 def build(config: Config, envs: EnvBatch) -> nn.Module:
-    return CategoricalQNetwork(
-        envs.observation_space.shape,
-        count_actions(envs.action_space),
-        config.n_atoms,
-        config.v_min,
-        config.v_max,
+    return build_categorical_q_network(
+        envs.observation_space, envs.action_space, config.n_atoms, config.v_min, config.v_max
     )
 
 
 def storage_bytes(config: Config, envs: EnvBatch) -> int:
-    return ReplayBuffer.size_bytes(config.buffer_size, envs.observation_space, envs.action_space)
+    return replay_bytes(config.buffer_size, envs, config.num_envs)
 
 
 def q_values_of(agent: nn.Module, device: torch.device) -> Infer:
     """Return the expected returns of all actions."""
     assert isinstance(agent, CategoricalQNetwork)
-    logits_of = infer(agent, agent.network, device)
+    is_flat = not isinstance(agent, NatureCategoricalQNetwork)
+    logits_of = infer(agent, agent.network if is_flat else None, device)
     atoms = agent.atoms.cpu().numpy()
 
     def q_values(obs: Array) -> Array:
@@ -132,7 +133,7 @@ def update(
     agent: CategoricalQNetwork,
     target: CategoricalQNetwork,
     optimizer: Adam,
-    replay: ReplayBuffer,
+    replay: Replay,
     device: torch.device,
 ) -> dict[str, Tensor]:
     """Take one gradient step on sampled transitions, and return what CleanRL logs of it."""
@@ -148,7 +149,7 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
     assert isinstance(agent, CategoricalQNetwork)
     target = Target(agent)
     optimizer = Adam(agent.parameters(), config.learning_rate, eps=0.01 / config.batch_size)
-    replay = ReplayBuffer(config.buffer_size, envs.observation_space, envs.action_space)
+    replay = build_replay(config.buffer_size, envs)
     q_values = q_values_of(agent, device)
     exploration_steps = config.exploration_fraction * run.total_timesteps
     obs = run.begin(envs, replay=replay, agent=agent, target=target, optimizer=optimizer)

@@ -1,7 +1,7 @@
 """Deep Q-learning (Mnih et al. 2015).
 
-Implemented: replay, target network, epsilon-greedy exploration, squared error; CleanRL's `dqn` by
-defaults and tags.
+Implemented: replay, target network, epsilon-greedy exploration, squared error; CleanRL's `dqn` and
+`dqn_atari` by defaults and tags.
 Changed: several environments, each exploring on its own. What is due every n steps counts
 environment steps.
 """
@@ -16,8 +16,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
+from cleanrl_worker.agents.build import build_q_network
 from cleanrl_worker.agents.inference import Infer, infer
-from cleanrl_worker.agents.q_networks import QNetwork, count_actions
+from cleanrl_worker.agents.q_networks import QNetwork
 from cleanrl_worker.agents.targets import Target
 from cleanrl_worker.algorithms.batches import check_replay
 from cleanrl_worker.envs.observations import Array
@@ -26,7 +27,8 @@ from cleanrl_worker.exploration import EVALUATION_EPSILON, epsilon_greedy
 from cleanrl_worker.optimisers import Adam
 from cleanrl_worker.policies import Policy
 from cleanrl_worker.recording import Run
-from cleanrl_worker.replay.buffer import ReplayBuffer, Transitions
+from cleanrl_worker.replay.buffer import Transitions
+from cleanrl_worker.replay.choosing import Replay, build_replay, replay_bytes
 from cleanrl_worker.schedules import is_log_due, linear, times_due
 from mosaic.contracts.parameters import param
 
@@ -61,11 +63,11 @@ class Config:
 
 
 def build(config: Config, envs: EnvBatch) -> nn.Module:
-    return QNetwork(envs.observation_space.shape, count_actions(envs.action_space))
+    return build_q_network(envs.observation_space, envs.action_space)
 
 
 def storage_bytes(config: Config, envs: EnvBatch) -> int:
-    return ReplayBuffer.size_bytes(config.buffer_size, envs.observation_space, envs.action_space)
+    return replay_bytes(config.buffer_size, envs, config.num_envs)
 
 
 def q_values_of(agent: nn.Module, device: torch.device) -> Infer:
@@ -103,7 +105,7 @@ def update(
     agent: nn.Module,
     target: nn.Module,
     optimizer: Adam,
-    replay: ReplayBuffer,
+    replay: Replay,
     device: torch.device,
 ) -> dict[str, Tensor]:
     """Take one gradient step on sampled transitions, and return what CleanRL logs of it."""
@@ -118,7 +120,7 @@ def update(
 def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: torch.device) -> None:
     target = Target(agent)
     optimizer = Adam(agent.parameters(), config.learning_rate)
-    replay = ReplayBuffer(config.buffer_size, envs.observation_space, envs.action_space)
+    replay = build_replay(config.buffer_size, envs)
     q_values = q_values_of(agent, device)
     exploration_steps = config.exploration_fraction * run.total_timesteps
     obs = run.begin(envs, replay=replay, agent=agent, target=target, optimizer=optimizer)

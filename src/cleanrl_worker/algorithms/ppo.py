@@ -1,9 +1,9 @@
 """Proximal policy optimisation (Schulman et al. 2017).
 
 Implemented: the clipped surrogate, GAE, value clipping, entropy bonus, annealed learning rate,
-advantages normalised by minibatch, early stopping by KL; CleanRL's `ppo` and
-`ppo_continuous_action` by defaults and tags. With `rpo_alpha`: robust policy optimisation (Rahman
-and Xue 2022), which perturbs the means of a Gaussian policy in updates.
+advantages normalised by minibatch, early stopping by KL; CleanRL's `ppo`, `ppo_atari`
+and `ppo_continuous_action` by defaults and tags. With `rpo_alpha`: robust policy optimisation
+(Rahman and Xue 2022), which perturbs the means of a Gaussian policy in updates.
 Changed: a truncated episode is bootstrapped from its last observation instead of being treated as
 terminated, and environments are reset in the step in which they end.
 """

@@ -94,9 +94,9 @@ class NormalisedEnvs:
         step = self._envs.step(actions)
         next_obs = self._observations(step.next_obs)
         obs = next_obs
-        if step.episodes:
+        if step.obs is not step.next_obs:
             # First observations count too, but after the last ones: in the order they were made.
-            ended = [episode.env for episode in step.episodes]
+            ended = (step.terminated | step.truncated).nonzero()[0]
             obs = next_obs.copy()
             obs[ended] = self._observations(step.obs[ended])
         rewards = step.rewards if self.frozen else self._rewards(step)
@@ -132,7 +132,7 @@ class NormalisedEnvs:
 
     def _rewards(self, step: Step) -> Array:
         self._returns *= self._gamma
-        if step.episodes:
+        if step.obs is not step.next_obs:
             self._returns[step.terminated] = 0.0
         self._returns += step.rewards
         self._return_moments.update(self._returns)

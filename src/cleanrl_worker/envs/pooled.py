@@ -16,7 +16,7 @@ from gymnasium import spaces
 from cleanrl_worker.envs.actions import box_clipper
 from cleanrl_worker.envs.observations import Array, ObservationEncoder, is_minigrid
 from cleanrl_worker.envs.processes import available_cpus
-from cleanrl_worker.envs.registry import ResolvedEnv, make
+from cleanrl_worker.envs.registry import ATARI, ResolvedEnv, make
 from cleanrl_worker.envs.sync import episode_limit
 from cleanrl_worker.envs.vector import Episode, Step
 from mosaic.contracts.errors import ConfigError, DependencyMissing
@@ -121,6 +121,8 @@ def _check_available(env: ResolvedEnv) -> None:
         )
     import envpool
 
+    if env.family == ATARI.name:
+        raise _unfit(env.id, "envpool's lives and rewards are not those of the games here")
     if env.id not in envpool.list_all_envs():
         raise _unfit(env.id, "envpool does not have it")
 

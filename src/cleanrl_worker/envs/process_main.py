@@ -65,6 +65,7 @@ def _write(arrays: SharedArrays, rows: slice, step: Step) -> None:
     arrays.terminated[rows] = step.terminated
     arrays.truncated[rows] = step.truncated
     arrays.next_obs[rows] = step.next_obs
+    arrays.lengths[rows] = 0  # no episode was finished
     for episode in step.episodes:
         arrays.totals[rows.start + episode.env] = episode.total_reward
         arrays.lengths[rows.start + episode.env] = episode.length

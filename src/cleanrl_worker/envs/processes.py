@@ -105,6 +105,7 @@ class ProcessEnvs:
         episodes = [
             Episode(index, float(arrays.totals[index]), int(arrays.lengths[index]))
             for index in ended
+            if arrays.lengths[index]
         ]
         return Step(obs, rewards, terminated, truncated, arrays.next_obs.copy(), episodes)
 

@@ -21,8 +21,8 @@ from mosaic.contracts.settings import OperatorSettings, check_env_id
 class Family:
     """A family of environments, and the package that brings it.
 
-    An id belongs to it by how it begins, in which case importing `module` registers the ids, or by
-    where Gymnasium, which knows the id by itself, has its code. `step_us` is what a step of its
+    An id belongs to it by how it begins or by a word in it, in which case importing `module`
+    registers the ids, or by where a registered id has its code. `step_us` is what a step of its
     cheaper environments costs, in microseconds on one core.
     """
 
@@ -31,10 +31,13 @@ class Family:
     extra: str
     step_us: int
     prefixes: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     code: tuple[str, ...] = ()
 
     def owns(self, env_id: str, spec: EnvSpec | None) -> bool:
         if env_id.lower().startswith(tuple(prefix.lower() for prefix in self.prefixes)):
+            return True
+        if any(word.lower() in env_id.lower() for word in self.words):
             return True
         entry_point = spec.entry_point if spec is not None else None
         return isinstance(entry_point, str) and entry_point.startswith(self.code)
@@ -47,6 +50,15 @@ class Family:
             gym.register_envs(importlib.import_module(self.module))
 
 
+ATARI = Family(
+    "atari",
+    "ale_py",
+    "atari",
+    400,
+    prefixes=("ALE/",),
+    words=("NoFrameskip-",),
+    code=("ale_py.",),
+)
 FAMILIES = (
     Family("gymnasium", "Box2D", "box2d", 33, code=("gymnasium.envs.box2d.",)),
     Family(
@@ -55,6 +67,7 @@ FAMILIES = (
     Family("mujoco", "mujoco", "mujoco", 50, code=("gymnasium.envs.mujoco.",)),
     Family("minigrid", "minigrid", "minigrid", 100, prefixes=("MiniGrid-",)),
     Family("babyai", "minigrid", "minigrid", 100, prefixes=("BabyAI-",)),
+    ATARI,
 )
 # Classic control, toy text, and what users register themselves.
 OTHERS = "gymnasium"
@@ -81,11 +94,15 @@ def resolve(env_id: str, allowed_modules: Collection[str] = ()) -> ResolvedEnv:
     if separator:
         _import_registering_module(env_id, module)
     family = _family_of(name)
+    if family is ATARI or name not in gym.registry:
+        _register_envpool_name(name)
+        family = _family_of(name)
     if family is not None:
         if not family.is_installed():
             raise _missing(env_id, family)
         family.register()
     spec = _find_spec(name)
+    family = family or _family_of(spec.id)
     return ResolvedEnv(
         module + separator + spec.id,
         OTHERS if family is None else family.name,
@@ -94,10 +111,17 @@ def resolve(env_id: str, allowed_modules: Collection[str] = ()) -> ResolvedEnv:
     )
 
 
-def make(env: ResolvedEnv, **options: Any) -> gym.Env[Any, Any]:
-    """Make one environment, without the checker that costs time on every step."""
+def make(env: ResolvedEnv, *, whole_games: bool = False, **options: Any) -> gym.Env[Any, Any]:
+    """Make one environment, without the checker that costs time on every step.
+
+    With `whole_games` an Atari episode is a whole game, its rewards are points.
+    """
     try:
         with without_version_warnings():
+            if env.family == ATARI.name:
+                from cleanrl_worker.envs.atari import make_game
+
+                return make_game(env.id, whole_games=whole_games, **options)
             return gym.make(env.id, disable_env_checker=True, **options)
     except gym.error.DependencyNotInstalled as error:
         family = _family_of(env.id.rpartition(":")[2])
@@ -131,6 +155,24 @@ def _import_registering_module(env_id: str, module: str) -> None:
 def _family_of(env_id: str) -> Family | None:
     spec = gym.registry.get(env_id)
     return next((family for family in FAMILIES if family.owns(env_id, spec)), None)
+
+
+def _register_envpool_name(env_id: str) -> None:
+    """Register `Breakout-v5`, whatever the version asked for: envpool's name of an Atari game.
+
+    CleanRL's users know it. Its actions do not stick, unlike those of `ALE/Breakout-v5`.
+    """
+    others = [family for family in FAMILIES if family is not ATARI]
+    if any(family.owns(env_id, None) for family in others) or not ATARI.is_installed():
+        return
+    ATARI.register()
+    name = env_id.rpartition("-v")[0] if _has_version(env_id) else env_id
+    game, newest = gym.registry.get(f"ALE/{name}-v5"), _newest(name)
+    # Blackjack is a game of Gymnasium's, too.
+    if game is not None and (newest is None or ATARI.owns(newest.id, newest)):
+        options = {**game.kwargs, "repeat_action_probability": 0.0}
+        if f"{name}-v5" not in gym.registry:
+            gym.register(f"{name}-v5", game.entry_point, kwargs=options)
 
 
 def _missing(env_id: str, family: Family) -> DependencyMissing:

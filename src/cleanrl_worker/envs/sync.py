@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import gymnasium as gym
 import numpy as np
@@ -13,6 +13,16 @@ from cleanrl_worker.envs.observations import Array, ObservationEncoder
 from cleanrl_worker.envs.vector import Episode, Step
 
 MakeEnv = Callable[[int], gym.Env[Any, Any]]
+
+
+@runtime_checkable
+class ScoredGame(Protocol):
+    """An environment of which an episode is only a part, as one life is of an Atari game.
+
+    `finished_game`: the score and length of the game that ended with the last episode, if one did.
+    """
+
+    finished_game: tuple[float, int] | None
 
 
 class SyncEnvs:
@@ -42,6 +52,8 @@ class SyncEnvs:
         self._limit = min((limit for _, limit in bare), default=float("inf"))
         self._steps = [env.step for env, _ in bare]
         self._resets = [env.reset for env, _ in bare]
+        whole = (env.unwrapped for env in self._envs)
+        self._games = [env if isinstance(env, ScoredGame) else None for env in whole]
         self._totals = [0.0] * self.num_envs
         self._lengths = [0] * self.num_envs
 
@@ -91,8 +103,13 @@ class SyncEnvs:
         return obs
 
     def _finish(self, ended: list[int]) -> list[Episode]:
-        episodes = [Episode(index, self._totals[index], self._lengths[index]) for index in ended]
+        episodes = []
         for index in ended:
+            game = self._games[index]
+            played = self._totals[index], self._lengths[index]
+            finished = played if game is None else game.finished_game
+            if finished is not None:
+                episodes.append(Episode(index, *finished))
             self._totals[index], self._lengths[index] = 0.0, 0
         return episodes
 

@@ -4,6 +4,9 @@ An environment that ends is reset in the same step. `obs` is what the agent sees
 `next_obs` is what the action led to, so its rows of ended environments hold their last
 observation: that is what truncations bootstrap from and what a replay buffer stores.
 
+A finished episode is reported with its return, but for a life of an Atari game: that ends the
+agent's episode like any other, and only the whole game is reported, with its score.
+
 The first reset after `reset(seed)` gives environment i the seed `seed + i`; later ones draw from
 that. Actions of a Box are clipped to its bounds; those of a Discrete count from 0.
 """
@@ -20,7 +23,7 @@ from cleanrl_worker.envs.observations import Array
 
 
 class Episode(NamedTuple):
-    """A finished episode."""
+    """A finished episode, or a finished game of several. `length` counts the agent's steps."""
 
     env: int
     total_reward: float

@@ -1,0 +1,158 @@
+"""The replay buffer for stacked pictures: each is stored once, stacks are built on sampling.
+
+A million pictures of 84x84 take 7.1 GB; as whole stacks they would take 28, or 56 with the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+
+from cleanrl_worker.envs.observations import Array, row_bytes
+from cleanrl_worker.envs.vector import Step
+from cleanrl_worker.replay.archive import ReplayArchive
+from cleanrl_worker.replay.buffer import Transitions
+from mosaic.contracts.errors import ConfigError
+
+
+class FrameReplay:
+    """The newest `capacity` transitions, of which each row holds only the newest picture.
+
+    Row r, counted from the first ever added, lies at r % capacity. Environments take turns, so
+    that the row before it in its episode is r - num_envs. That distance is in the column
+    `distances`, and 0 for the first row of an episode, whose stack is one picture repeated. No
+    stack reaches back beyond that, or beyond the oldest row that is held.
+
+    The next picture is that of row r + num_envs. After a termination it does not matter. The last
+    picture before a truncation or a cut is in no row: that transition is given out while it is the
+    newest, and not any more afterwards. In Atari that is one step of up to 27,000. So it is for
+    rows that were saved by a run with another num_envs, but those that ended.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        observation_space: gym.spaces.Box,
+        action_space: gym.Space[Any],
+        num_envs: int,
+    ) -> None:
+        self._stack, *picture = observation_space.shape
+        self._num_envs = num_envs
+        self.columns: Mapping[str, Array] = {
+            "frames": np.zeros((capacity, *picture), observation_space.dtype),
+            "actions": np.zeros((capacity, *(action_space.shape or ())), action_space.dtype),
+            "rewards": np.zeros(capacity, np.float32),
+            "ends": np.zeros(capacity, np.float32),
+            "distances": np.zeros(capacity, np.int32),
+        }
+        self.capacity = capacity
+        self.total = 0  # transitions ever added
+        self.archive: ReplayArchive | None = None
+        self._expected: Array | None = None  # the observations that go on from the last step
+        self._ended: Array = np.ones(num_envs, np.bool_)
+        self._last_frames: Array | None = None
+
+    @staticmethod
+    def size_bytes(
+        capacity: int,
+        observation_space: gym.spaces.Box,
+        action_space: gym.Space[Any],
+        num_envs: int,
+    ) -> int:
+        """Return the memory that a buffer of this capacity takes; refuse one without a stack."""
+        stack = observation_space.shape[0]
+        if capacity < stack * num_envs:
+            raise ConfigError(
+                f"buffer_size={capacity} holds no stack of {stack} pictures for each of "
+                f"num_envs={num_envs}. Use at least {stack * num_envs}."
+            )
+        picture = row_bytes(observation_space) // stack
+        return capacity * (picture + row_bytes(action_space) + 12)
+
+    def __len__(self) -> int:
+        return min(self.total, self.capacity)
+
+    def add(self, obs: Array, actions: Array, step: Step) -> None:
+        """Add one transition of every environment.
+
+        `obs` is the very array that the last step returned. Any other one, as after a cut, begins
+        new episodes.
+        """
+        starts = self._ended if obs is self._expected else np.ones(self._num_envs, np.bool_)
+        if starts.any():
+            _check_repeated(obs[starts])
+        rows = np.arange(self.total, self.total + self._num_envs) % self.capacity
+        columns = self.columns
+        columns["frames"][rows] = obs[:, -1]
+        columns["actions"][rows] = actions
+        columns["rewards"][rows] = step.rewards
+        columns["ends"][rows] = step.terminated
+        columns["distances"][rows] = np.where(starts, 0, self._num_envs)
+        self.total += self._num_envs
+        self._expected = step.obs
+        self._ended = step.terminated | step.truncated
+        self._last_frames = step.next_obs[:, -1]
+        if self.archive is not None:
+            self.archive.advance(self.total)
+
+    def sample(self, rng: np.random.Generator, size: int, device: torch.device) -> Transitions:
+        """Draw transitions uniformly from those that can be built; the newest always can."""
+        oldest = self.total - len(self)
+        rows = rng.integers(oldest, self.total, size)
+        history, is_whole = self._look_back(rows)
+        while not is_whole.all():
+            again = ~is_whole
+            rows[again] = rng.integers(oldest, self.total, int(again.sum()))
+            history, is_whole = self._look_back(rows)
+        frames = torch.from_numpy(self._pictures(rows, history)).to(device)
+        index = rows % self.capacity
+
+        def take(name: str) -> torch.Tensor:
+            return torch.from_numpy(self.columns[name][index]).to(device)
+
+        return Transitions(
+            frames[:, :-1], take("actions"), take("rewards"), frames[:, 1:], take("ends")
+        )
+
+    def _look_back(self, rows: Array) -> tuple[Array, Array]:
+        """Return the rows of each one's stack, oldest first, and whether it can be built."""
+        distances, oldest = self.columns["distances"], self.total - len(self)
+        history = np.empty((len(rows), self._stack), np.int64)
+        history[:, -1] = rows
+        is_whole = self._has_next(rows)
+        for place in range(self._stack - 1, 0, -1):
+            newer = history[:, place]
+            older = newer - distances[newer % self.capacity]
+            is_whole &= older >= oldest
+            history[:, place - 1] = older
+        return history, is_whole
+
+    def _has_next(self, rows: Array) -> Array:
+        following = rows + self._num_envs
+        goes_on = self.columns["distances"][following % self.capacity] == self._num_envs
+        terminated = self.columns["ends"][rows % self.capacity] > 0
+        has_next: Array = (following >= self.total) | goes_on | terminated
+        return has_next
+
+    def _pictures(self, rows: Array, history: Array) -> Array:
+        """Return the pictures of each stack and the one after it."""
+        assert self._last_frames is not None, "sampled before anything was added"
+        following = rows + self._num_envs
+        is_newest = following >= self.total
+        picked = np.column_stack((history, np.where(is_newest, rows, following)))
+        frames: Array = self.columns["frames"][picked % self.capacity]
+        frames[is_newest, -1] = self._last_frames[following[is_newest] - self.total]
+        return frames
+
+
+def _check_repeated(first: Array) -> None:
+    """Refuse observations that are no stacks: those would be put together wrongly."""
+    if (first != first[:, -1:]).any():
+        raise ConfigError(
+            "The first observation of an episode is not one picture repeated, as the replay buffer "
+            "for stacked pictures needs it."
+        )
