@@ -30,6 +30,7 @@ from cleanrl_worker.envs.registry import ResolvedEnv, resolve
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.recipes import Recipe, find_recipe
 from cleanrl_worker.recording import Run
+from cleanrl_worker.replay.choosing import replay_disk_bytes
 from cleanrl_worker.resuming import (
     Origin,
     check_same_run,
@@ -224,6 +225,15 @@ def check_state_fits(prepared: Prepared, checkpoint: Checkpoint) -> None:
         )
 
 
+def _replay_disk_mb(prepared: Prepared) -> float:
+    """Return what checkpoints keep of the replay buffer, where the algorithm has one."""
+    capacity = getattr(prepared.config, "buffer_size", None)
+    if capacity is None or prepared.options.checkpoint_replay == "none":
+        return 0.0
+    rows = prepared.options.total_timesteps
+    return replay_disk_bytes(capacity, rows, prepared.envs, prepared.config.num_envs) / 2**20
+
+
 def summarise(prepared: Prepared) -> dict[str, Any]:
     """Take one step and one forward pass, and return the dry run's findings."""
     algorithm, envs, agent = prepared.algorithm, prepared.envs, prepared.agent
@@ -249,7 +259,12 @@ def summarise(prepared: Prepared) -> dict[str, Any]:
         "resources": {
             "memory_mb": round(PROCESS_MB + storage_mb + (2 + OPTIMISER_COPIES) * weights_mb),
             "storage_mb": round(storage_mb, 2),
-            "disk_mb": round(weights_mb + prepared.options.keep_checkpoints * checkpoint_mb, 2),
+            "disk_mb": round(
+                weights_mb
+                + prepared.options.keep_checkpoints * checkpoint_mb
+                + _replay_disk_mb(prepared),
+                2,
+            ),
             "checkpoint_interval": prepared.options.checkpoint_interval,
         },
         "warnings": list(prepared.warnings),

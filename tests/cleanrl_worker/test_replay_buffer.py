@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from gymnasium import spaces
 
 from cleanrl_worker.envs.vector import Step
+from cleanrl_worker.preparation import prepare, summarise
 from cleanrl_worker.replay.buffer import ReplayBuffer
+from mosaic.contracts.errors import ConfigError
 
 CPU = torch.device("cpu")
 OBS, ACTIONS = spaces.Box(-1, 1, (2,)), spaces.Discrete(3)
@@ -51,3 +54,22 @@ def test_its_memory_is_known_beforehand() -> None:
     buffer = ReplayBuffer(1000, OBS, ACTIONS)
     held = sum(column.nbytes for column in buffer.columns.values())
     assert ReplayBuffer.size_bytes(1000, OBS, ACTIONS) == held
+
+
+@pytest.mark.parametrize(
+    ("flags", "least_mb", "most_mb"),
+    [
+        (["--buffer-size=20000"], 0.5, 2.0),
+        (["--buffer-size=20000", "--checkpoint-replay=none"], 0.0, 0.5),
+    ],
+)
+def test_a_dry_run_states_the_disk_that_it_takes(
+    flags: list[str], least_mb: float, most_mb: float
+) -> None:
+    prepared = prepare("dqn", [*flags, "--dry-run"])
+    assert least_mb < summarise(prepared)["resources"]["disk_mb"] < most_mb
+
+
+def test_a_buffer_that_does_not_fit_is_refused_with_the_numbers() -> None:
+    with pytest.raises(ConfigError, match=r"would store [\d.]+ GB of experience, and [\d.]+ GB"):
+        prepare("dqn", ["--buffer-size=100000000000"])

@@ -6,6 +6,7 @@ from cleanrl_worker.agents.nature import PICTURES
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.replay.buffer import ReplayBuffer
 from cleanrl_worker.replay.frames import FrameReplay
+from cleanrl_worker.replay.ring import IMAGE_BYTE_COST
 
 Replay = ReplayBuffer | FrameReplay
 
@@ -23,6 +24,18 @@ def replay_bytes(capacity: int, envs: EnvBatch, num_envs: int) -> int:
     if _has_pictures(envs):
         return FrameReplay.size_bytes(capacity, *spaces, num_envs)
     return ReplayBuffer.size_bytes(capacity, *spaces)
+
+
+def replay_disk_bytes(capacity: int, rows: int, envs: EnvBatch, num_envs: int) -> int:
+    """Estimate what checkpoints keep of a buffer that so many rows go into. Rather too high.
+
+    Pictures are taken to compress as the worst of Atari games do, everything else not at all.
+    """
+    rows = min(rows, capacity)
+    row_bytes = replay_bytes(capacity, envs, num_envs) / capacity
+    if _has_pictures(envs):
+        row_bytes *= IMAGE_BYTE_COST
+    return round(rows * row_bytes)
 
 
 def _has_pictures(envs: EnvBatch) -> bool:
