@@ -5,7 +5,9 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 
+from cleanrl_worker.agents.inference import Infer
 from cleanrl_worker.envs.observations import Array
+from cleanrl_worker.policies import Policy
 
 EVALUATION_EPSILON = 0.05  # what a sampled evaluation explores with, as CleanRL's does
 
@@ -16,6 +18,19 @@ def epsilon_greedy(values: Array, epsilon: float, rng: np.random.Generator) -> A
     explores = rng.random(count) < epsilon
     chosen: Array = np.where(explores, rng.integers(0, actions, count), values.argmax(-1))
     return chosen
+
+
+def value_policy(q_values: Infer) -> Policy:
+    """Return the greedy policy of action values; with a generator it explores a little."""
+
+    def choose(obs: Array, rng: np.random.Generator | None) -> Array:
+        values = q_values(obs)
+        if rng is not None:
+            return epsilon_greedy(values, EVALUATION_EPSILON, rng)
+        best: Array = values.argmax(-1)
+        return best
+
+    return choose
 
 
 def uniform_actions(space: gym.spaces.Box, count: int, rng: np.random.Generator) -> Array:

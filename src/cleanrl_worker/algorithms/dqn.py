@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import gymnasium as gym
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import mse_loss
@@ -21,9 +20,8 @@ from cleanrl_worker.agents.inference import Infer, infer
 from cleanrl_worker.agents.q_networks import QNetwork
 from cleanrl_worker.agents.targets import Target
 from cleanrl_worker.algorithms.batches import check_replay
-from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import EnvBatch
-from cleanrl_worker.exploration import EVALUATION_EPSILON, epsilon_greedy
+from cleanrl_worker.exploration import epsilon_greedy, value_policy
 from cleanrl_worker.optimisers import Adam
 from cleanrl_worker.policies import Policy
 from cleanrl_worker.recording import Run
@@ -75,17 +73,7 @@ def q_values_of(agent: nn.Module, device: torch.device) -> Infer:
 
 
 def policy(agent: nn.Module, action_space: gym.Space[object], device: torch.device) -> Policy:
-    """Return the greedy policy; with a generator it explores a little."""
-    q_values = q_values_of(agent, device)
-
-    def choose(obs: Array, rng: np.random.Generator | None) -> Array:
-        values = q_values(obs)
-        if rng is not None:
-            return epsilon_greedy(values, EVALUATION_EPSILON, rng)
-        best: Array = values.argmax(-1)
-        return best
-
-    return choose
+    return value_policy(q_values_of(agent, device))
 
 
 def loss(

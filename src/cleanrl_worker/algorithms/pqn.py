@@ -21,7 +21,7 @@ from cleanrl_worker.agents.q_networks import NormalisedQNetwork, count_actions
 from cleanrl_worker.algorithms.batches import check_batches
 from cleanrl_worker.envs.observations import Array, row_bytes
 from cleanrl_worker.envs.vector import EnvBatch
-from cleanrl_worker.exploration import EVALUATION_EPSILON, epsilon_greedy
+from cleanrl_worker.exploration import epsilon_greedy, value_policy
 from cleanrl_worker.optimisers import RAdam
 from cleanrl_worker.policies import Policy
 from cleanrl_worker.recording import Run
@@ -73,17 +73,7 @@ def q_values_of(agent: nn.Module, device: torch.device) -> Infer:
 
 
 def policy(agent: nn.Module, action_space: gym.Space[object], device: torch.device) -> Policy:
-    """Return the greedy policy; with a generator it explores a little."""
-    q_values = q_values_of(agent, device)
-
-    def choose(obs: Array, rng: np.random.Generator | None) -> Array:
-        values = q_values(obs)
-        if rng is not None:
-            return epsilon_greedy(values, EVALUATION_EPSILON, rng)
-        best: Array = values.argmax(-1)
-        return best
-
-    return choose
+    return value_policy(q_values_of(agent, device))
 
 
 @dataclass(slots=True)
