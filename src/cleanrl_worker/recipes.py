@@ -84,7 +84,7 @@ _REPLAY_ON_BREAKOUT: dict[str, Any] = _ON_BREAKOUT | {
     "train_frequency": 4,
 }
 _OFF_POLICY_CONTINUOUS: dict[str, Any] = {
-    "env_families": ("gymnasium", "mujoco", "dm_control"),
+    "env_families": ("gymnasium", "mujoco"),
     "source": f"{_CLEANRL}; the v5 environment in place of v4",
     "actions": "box",
     "extras": ("mujoco",),
@@ -164,7 +164,7 @@ _RECIPES = (
         name="ppo_continuous_action",
         algorithm="ppo",
         summary="Proximal policy optimisation for continuous actions.",
-        env_families=("gymnasium", "mujoco", "dm_control"),
+        env_families=("gymnasium", "mujoco"),
         source=f"{_CLEANRL}; the v5 environment in place of v4",
         actions="box",
         sibling="ppo",
@@ -182,7 +182,7 @@ _RECIPES = (
         name="rpo_continuous_action",
         algorithm="ppo",
         summary="Robust policy optimisation: PPO with perturbed means.",
-        env_families=("gymnasium", "mujoco", "dm_control"),
+        env_families=("gymnasium", "mujoco"),
         source=f"{_CLEANRL}; the v5 environment in place of v4",
         actions="box",
         sibling="ppo",
