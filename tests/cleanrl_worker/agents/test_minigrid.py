@@ -53,7 +53,7 @@ def test_the_view_is_read_as_rows_columns_channels(agent: MinigridAgent) -> None
     view = views(1)
     first = agent.encoder[0]
     assert isinstance(first, nn.Conv2d)
-    corner = view[0, :2, :2].transpose(2, 0, 1) / 10.0
+    corner = view[0, :2, :2].transpose(2, 0, 1) / 32.0
     by_hand = float((first.weight[0, :, 1:, 1:].detach().numpy() * corner).sum())
     seen: list[torch.Tensor] = []
     first.register_forward_hook(lambda module, inputs, output: seen.append(output))
