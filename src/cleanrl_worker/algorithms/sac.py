@@ -18,7 +18,6 @@ from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
 from cleanrl_worker.agents.continuous import Critic, SquashedGaussianActor
-from cleanrl_worker.agents.inference import Forward
 from cleanrl_worker.agents.numpy_actors import infer_gaussian
 from cleanrl_worker.agents.targets import Target, frozen
 from cleanrl_worker.algorithms.batches import check_replay
@@ -92,23 +91,18 @@ def storage_bytes(config: Config, envs: EnvBatch) -> int:
     return ReplayBuffer.size_bytes(config.buffer_size, envs.observation_space, envs.action_space)
 
 
-def act(forward: Forward, actor: SquashedGaussianActor, obs: Array, noise: Array) -> Array:
-    means, log_stds = forward(obs)
-    squashed = np.tanh(means + np.exp(log_stds) * noise)
-    actions: Array = squashed * actor.action_scale.numpy() + actor.action_bias.numpy()
-    return actions
-
-
 def policy(agent: nn.Module, action_space: gym.Space[object], device: torch.device) -> Policy:
     """Return the policy of the squashed means; with a generator actions are sampled."""
     assert isinstance(agent, Agent)
-    actor = agent.actor
-    forward = infer_gaussian(actor, device)
+    forward = infer_gaussian(agent.actor, device)
+    scale, bias = agent.actor.action_scale.cpu().numpy(), agent.actor.action_bias.cpu().numpy()
 
     def choose(obs: Array, rng: np.random.Generator | None) -> Array:
-        shape = (len(obs), len(actor.action_scale))
-        noise = np.zeros(shape, np.float32)
-        return act(forward, actor, obs, noise if rng is None else rng.standard_normal(shape))
+        means, log_stds = forward(obs)
+        if rng is not None:
+            means = means + np.exp(log_stds) * rng.standard_normal(means.shape, np.float32)
+        actions: Array = np.tanh(means) * scale + bias
+        return actions
 
     return choose
 
