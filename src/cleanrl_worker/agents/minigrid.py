@@ -17,9 +17,11 @@ class MinigridAgent(nn.Module):
     """Actor and critic on one convolutional encoder.
 
     Observations are bytes, rows x columns x channels, of at most 10. Divided by 255 as if they were
-    pictures they are too faint to learn from: DoorKey-5x5 was solved with 1 seed of 4 at 100,000
-    steps and a learning rate of 0.001. Divided by 10 it was 3 of 4: brighter inputs make the first
-    layers' steps longer, and the policy sometimes collapses after it was found. By 32: 17 of 17.
+    pictures they are too faint to learn from: with a learning rate of 0.001 DoorKey-5x5 was solved
+    with 1 seed of 4 at 100,000 steps. The brighter they are, the longer the steps of the layer that
+    reads 3136 numbers, and at that rate a policy sometimes collapses after it was found. Divided by
+    32, and without a ReLU behind that layer, whose units could all die, DoorKey-5x5 was solved with
+    7 seeds of 7 and Empty-5x5 with 8 of 9.
     """
 
     def __init__(self, outputs: int) -> None:
@@ -34,7 +36,6 @@ class MinigridAgent(nn.Module):
             nn.ReLU(),
             nn.Flatten(),
             linear(CHANNELS * rows * columns, FEATURES),
-            nn.ReLU(),
         )
         self.critic = _head(1, gain=1.0)
         self.actor = _head(outputs, gain=0.01)
