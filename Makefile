@@ -8,9 +8,6 @@ DRIVER := $(shell for p in $(PYTHON) python3 python python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null && { echo "$$p"; break; }; done)
 SETUP := $(or $(DRIVER),$(error No Python was found: install Python 3.11 or 3.12)) scripts/setup.py
 
-# What `make run` trains.
-RUN ?= ppo --env-id CartPole-v1 --total-timesteps 100000 --tuned --local
-
 # Test processes side by side; each holds one torch.
 TEST_JOBS ?= 2
 # For example: make test TESTS=tests/contract PYTEST_ARGS=-x
@@ -27,7 +24,7 @@ ifeq ($(shell uname -s)$(DISPLAY),Linux)
 export MUJOCO_GL ?= egl
 endif
 
-.PHONY: help setup setup-all run test learn bench check docs pins schema clean
+.PHONY: help setup setup-all run test learn bench check docs pins schema proto clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,8 +35,8 @@ setup: ## Build .venv with the default set
 setup-all: ## Build .venv with every extra and the development tools
 	@$(SETUP) all
 
-run: setup ## Train PPO on CartPole and show its progress (RUN="..." trains something else)
-	@$(BIN)/mosaic train $(RUN)
+run: setup ## Start the trainer and the GUI, and print the link (RUN="--port 9000" passes flags)
+	@$(BIN)/mosaic gui $(RUN)
 
 test: check ## Run lint, types, import directions and the tests
 	@$(BIN)/pytest -n $(TEST_JOBS) --dist loadfile -m "not learn and not slow and not bench" $(PYTEST_ARGS) $(TESTS)
@@ -66,10 +63,18 @@ pins: setup-all ## Resolve pyproject.toml into constraints.txt (UPGRADE=--upgrad
 		--no-annotate --custom-compile-command "make pins" \
 		--extra all --extra dev $(UPGRADE) --output-file constraints.txt pyproject.toml
 
-schema: setup-all ## Write the schema that the CleanRL worker ships, and the reference pages
+schema: setup-all ## Write the schemas that the workers ship, and the reference pages
 	@$(BIN)/python -m cleanrl_worker --describe > .venv/schema.json
 	@mv .venv/schema.json src/cleanrl_worker/schema.json
+	@for worker in spade_bdi_rl_worker llm_worker human_worker; do \
+		$(BIN)/python -m $$worker --describe > .venv/schema.json && \
+		mv .venv/schema.json src/$$worker/schema.json || exit; done
 	@$(BIN)/python scripts/make_reference.py
+	@$(BIN)/python scripts/make_environments.py
+
+proto: setup-all ## Generate the code of the daemon's protocol
+	@cd src && ../$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. \
+		--grpc_python_out=. mosaic/proto/trainer.proto
 
 clean: ## Remove .venv, caches and build outputs; run data in var/ stays
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist docs/_build
