@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from mosaic.contracts.errors import ConfigError, NotAllowed
-from mosaic.contracts.settings import OperatorSettings, check_env_id, load_settings
+from mosaic.contracts.settings import (
+    OperatorSettings,
+    TrainerSettings,
+    check_env_id,
+    load_settings,
+    load_trainer_settings,
+)
 
 
 def settings_of(tmp_path: Path, text: str) -> OperatorSettings:
@@ -65,3 +71,48 @@ def test_an_environment_id_with_a_module_is_refused_until_allowed() -> None:
     check_env_id("mine:Maze-v0", OperatorSettings(env_modules=("mine",)))
     with pytest.raises(NotAllowed, match="would import the module 'mine'"):
         check_env_id("mine:Maze-v0", OperatorSettings())
+
+
+def trainer_of(tmp_path: Path, text: str) -> TrainerSettings:
+    path = tmp_path / "mosaic.toml"
+    path.write_text(text)
+    return load_trainer_settings(path)
+
+
+def test_the_daemon_has_a_default_for_everything(tmp_path: Path) -> None:
+    settings = load_trainer_settings(tmp_path / "mosaic.toml")
+    assert settings == TrainerSettings()
+    assert (settings.port, settings.contact_timeout_s, settings.stop_grace_s) == (50055, 90, 10)
+
+
+def test_the_operator_says_how_the_daemon_works(tmp_path: Path) -> None:
+    settings = trainer_of(
+        tmp_path,
+        '[allow]\nenv_modules = ["mine"]\n[trainer]\ncpus = 4\ngpus = [1]\nbin_days = 0.5\n',
+    )
+    assert (settings.cpus, settings.gpus, settings.bin_days) == (4, (1,), 0.5)
+    assert load_settings(tmp_path / "mosaic.toml").allows_env_module("mine")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("cpu = 3", "trainer.cpu is unknown. Did you mean 'cpus'?"),
+        ("cpus = 0", "trainer.cpus=0 is not allowed: give a whole number of at least 1."),
+        ('cpus = "all"', "trainer.cpus='all' is not allowed"),
+        ("port = 70000", "trainer.port=70000 is not allowed: give a whole number from 0 to 65535"),
+        ("gpus = 2", "trainer.gpus=2 is not allowed: give a list of int values"),
+        ("gpus = [0, 0]", "trainer.gpus=[0, 0] names a GPU twice"),
+        ("stop_grace_s = -1", "trainer.stop_grace_s=-1 is not allowed"),
+        ("contact_timeout_s = nan", "trainer.contact_timeout_s=nan is not allowed"),
+        ("telemetry_limit_mb = true", "trainer.telemetry_limit_mb=True is not allowed"),
+        ("bin_days = inf", "trainer.bin_days=inf is not allowed"),
+    ],
+)
+def test_a_mistake_about_the_daemon_is_one_line(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        trainer_of(tmp_path, f"[trainer]\n{text}\n")
+    line = caught.value.one_line()
+    assert words in line
+    assert "mosaic.toml" in line
+    assert "\n" not in line

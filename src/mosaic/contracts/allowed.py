@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.errors import NotAllowed, suggest
 from mosaic.contracts.run_config import RunConfig, WorkerMetadata
-from mosaic.contracts.settings import OperatorSettings, check_env_id
+from mosaic.contracts.settings import OperatorSettings, check_checkout, check_env_id
 
 # All mean the interpreter that MOSAIC itself runs on; none is looked up on the path.
 OWN_INTERPRETER = ("python", "python3", sys.executable)
@@ -29,12 +28,8 @@ def check_allowed(
     for env_id in _env_ids(worker.config):
         check_env_id(env_id, settings)
     extras = worker.config.get("extras")
-    checkout = extras.get("cleanrl_home") if isinstance(extras, Mapping) else None
-    if isinstance(checkout, str) and not settings.allows_checkout(Path(checkout)):
-        raise NotAllowed(
-            f"extras.cleanrl_home={checkout!r} is not under a directory that the operator allowed.",
-            hint="Add its directory to checkouts under [allow] in var/mosaic.toml.",
-        )
+    if isinstance(extras, Mapping):
+        check_checkout(extras.get("cleanrl_home"), settings)
 
 
 def _check_program(run_config: RunConfig, worker: WorkerMetadata, modules: list[str]) -> None:
@@ -71,6 +66,11 @@ def _env_ids(config: Mapping[str, Any]) -> Iterator[str]:
         yield env_id
     extras = config.get("extras")
     stages = extras.get("curriculum_schedule") if isinstance(extras, Mapping) else None
+    automatic = extras.get("curriculum") if isinstance(extras, Mapping) else None
+    tasks = automatic.get("tasks") if isinstance(automatic, Mapping) else None
+    for task in tasks if isinstance(tasks, list) else ():
+        if isinstance(task, str):
+            yield task
     for stage in stages if isinstance(stages, list) else ():
         if isinstance(stage, Mapping) and isinstance(env_id := stage.get("env_id"), str):
             yield env_id

@@ -126,8 +126,13 @@ _KEYS = (
         range=(0, None),
     ),
     _key("seed_override", "int", "Seed of the evaluation.", range=(0, 2**32 - 1)),
-    _key("curriculum_schedule", "list", "Stages of a curriculum."),
-    _key("curriculum", "object", "Curriculum engine and method."),
+    _key(
+        "curriculum_schedule",
+        "list",
+        "Stages of a curriculum, or the name of a preset.",
+        flag="curriculum_schedule",
+    ),
+    _key("curriculum", "object", "Curriculum engine, method and tasks.", flag="curriculum"),
     _key("teacher_policy_path", "str", "Policy of the teacher (QDagger)."),
     _key("train_teacher_steps", "int", "Train a teacher for so many steps first.", range=(1, None)),
     _key(

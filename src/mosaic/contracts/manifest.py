@@ -113,6 +113,7 @@ class Manifest:
     resources: Resources = Resources()
     requirements: Requirements = Requirements()
     lineage: Lineage = Lineage()
+    curriculum: Mapping[str, Any] | None = None  # stages or tasks, and the switches so far
     notes: str | None = None
 
     def to_json(self) -> dict[str, Any]:

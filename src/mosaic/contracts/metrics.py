@@ -18,10 +18,23 @@ class Metric:
 _METRICS = (
     Metric("charts/episodic_return", "Undiscounted sum of rewards of a finished training episode."),
     Metric("charts/episodic_length", "Length of a finished training episode.", unit="steps"),
+    Metric(
+        "charts/avg_episodic_return", "Mean return of the last twenty finished training episodes."
+    ),
     Metric("charts/learning_rate", "Learning rate of the optimiser at this update."),
+    Metric("charts/entropy_coefficient", "Weight of the entropy bonus at this update."),
     Metric(
         "charts/SPS", "Environment steps a second since the start.", unit="1/s", wall_clock=True
     ),
+    Metric("charts/epsilon", "Share of random actions."),
+    Metric("bdi/plan_return", "Return of an episode that the agent played by its plans."),
+    Metric("bdi/planned_states", "States in which the agent has a plan.", unit="states"),
+    Metric("llm/prompts", "Requests to the language model so far."),
+    Metric("llm/prompt_tokens", "Tokens sent so far.", unit="tokens"),
+    Metric("llm/completion_tokens", "Tokens received so far.", unit="tokens"),
+    Metric("llm/unparsable", "Answers so far that name no action."),
+    Metric("llm/retries", "Requests so far that had to be sent again."),
+    Metric("llm/latency_s", "Mean time of a request in this episode.", unit="s", wall_clock=True),
     Metric("losses/value_loss", "Mean squared error of the value function, halved."),
     Metric("losses/policy_loss", "PPO's clipped surrogate objective, negated."),
     Metric("losses/entropy", "Mean entropy of the policy.", unit="nats"),
@@ -34,7 +47,16 @@ _METRICS = (
     ),
     Metric("losses/td_loss", "Mean squared temporal-difference error."),
     Metric("losses/q_values", "Mean value of the sampled actions."),
-    Metric("losses/loss", "Cross-entropy to the projected target distribution.", unit="nats"),
+    Metric(
+        "losses/loss",
+        "The loss as a whole: of C51 the cross-entropy to the projected target distribution, of "
+        "PPO the weighted sum of its parts.",
+    ),
+    Metric(
+        "losses/reconstruction_loss",
+        "Cross-entropy of the pictures that the features were turned back into.",
+        unit="nats",
+    ),
     Metric("losses/qf1_values", "Mean value that the first critic gives."),
     Metric("losses/qf2_values", "Mean value that the second critic gives."),
     Metric("losses/qf1_loss", "Mean squared error of the first critic."),
@@ -43,9 +65,37 @@ _METRICS = (
     Metric("losses/actor_loss", "Loss of the actor: the value it expects, negated."),
     Metric("losses/alpha", "Weight of the entropy."),
     Metric("losses/alpha_loss", "Loss of the entropy weight."),
+    Metric("episode/r_mean", "Mean return of the last hundred training episodes."),
+    Metric("episode/l_mean", "Mean length of the last hundred training episodes.", unit="steps"),
+    Metric(
+        "episode/t_mean",
+        "Mean time that the last hundred training episodes took.",
+        unit="s",
+        wall_clock=True,
+    ),
+    Metric("episode/value_mean", "Mean value of a rollout's observations."),
+    Metric("episode/advantage_mean", "Mean advantage of a rollout's actions."),
+    Metric("curriculum/current_stage", "Stage of the curriculum that begins here, from 0."),
+    Metric("curriculum/entropy", "Entropy of the choice among the tasks.", unit="nats"),
     Metric("time/environment", "Share of the time spent stepping environments.", wall_clock=True),
     Metric("time/acting", "Share of the time spent choosing actions.", wall_clock=True),
     Metric("time/learning", "Share of the time spent on updates.", wall_clock=True),
+    Metric(
+        "charts/avg_episodic_length",
+        "Mean length of the last twenty finished training episodes.",
+        unit="steps",
+    ),
+    Metric(
+        "charts/SPS_update",
+        "Environment steps a second of one rollout and its update.",
+        unit="1/s",
+        wall_clock=True,
+    ),
+    Metric(
+        "time/device",
+        "Share of the time spent in programs that step, act and learn on the device.",
+        wall_clock=True,
+    ),
     Metric("eval/episodic_return", "Return of an evaluation episode.", axis="episode"),
     Metric(
         "eval/episodic_length", "Length of an evaluation episode.", unit="steps", axis="episode"

@@ -125,9 +125,16 @@ def _as_kind(value: Any, kind: str) -> Any:
             return value
         return int(value) if isinstance(value, float) and value.is_integer() else None
     if kind == "float":
-        number = float(value) if isinstance(value, int | float) else math.nan
-        return None if math.isnan(number) else number
+        return _finite(value) if isinstance(value, int | float) else None
     return value if isinstance(value, str) else None
+
+
+def _finite(value: float) -> float | None:
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number beyond any float
+        return None
+    return number if math.isfinite(number) else None
 
 
 def param(
@@ -249,14 +256,23 @@ def parse_given(
             parser.add_argument(*spellings, dest=parameter.name)
     found, unknown = parser.parse_known_args(list(flags))
     given = {
-        name: by_name[name].check(_from_text(by_name[name], text))
+        name: by_name[name].check(_from_words(by_name[name], text))
         for name, text in vars(found).items()
         if text is not None
     }
     return given, unknown
 
 
-def _from_text(parameter: Parameter, text: Any) -> Any:
+def from_text(parameter: Parameter, text: str) -> Any:
+    """Return what somebody typed, as near to the parameter's type as it is; not checked yet."""
+    if parameter.type.endswith("[]"):
+        return _from_words(parameter, text.replace(",", " ").split())
+    if parameter.type == "bool":
+        return {"true": True, "false": False}.get(text.lower(), text)
+    return _from_words(parameter, text)
+
+
+def _from_words(parameter: Parameter, text: Any) -> Any:
     if parameter.type == "bool":
         return text
     if parameter.type.endswith("[]"):

@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, model_validator
 
 from mosaic.contracts.capabilities import WorkerCapabilities
-from mosaic.contracts.extras import event_files_folder
 from mosaic.contracts.field_types import Environment, Name, RelativePath, Whole, is_name
 from mosaic.contracts.identifiers import file_name, new_run_id
+from mosaic.contracts.run_document import run_document
 from mosaic.contracts.secrets import redact
 from mosaic.contracts.validation import as_config_error
 
@@ -25,9 +25,9 @@ class _Part(BaseModel):
 
 class Gpus(_Part):
     requested: Whole = Field(default=0, ge=0)
-    """GPUs to reserve."""
+    """GPUs to reserve, as far as the machine has them."""
     mandatory: StrictBool = False
-    """Wait for a GPU instead of running without one."""
+    """Refuse the run where the machine has fewer, instead of running it without."""
 
 
 class Resources(_Part):
@@ -157,40 +157,8 @@ def run_config_for(
     run_mode: str = "train",
 ) -> RunConfig:
     """Wrap a flat worker config as a submission to the worker with these capabilities."""
-    extras = worker_config.get("extras") or {}
-    worker = {
-        "worker_id": worker_config.get("worker_id"),
-        "module": capabilities.module,
-        "config": dict(worker_config),
-    }
-    document: dict[str, Any] = {
-        "environment": dict(environment or {}),
-        "resources": {"memory_mb": capabilities.estimated_memory_mb},
-        "metadata": {
-            "ui": {
-                "worker_id": worker_config.get("worker_id"),
-                "agent_id": worker_config.get("agent_id"),
-                "run_mode": extras.get("mode", run_mode),
-            },
-            "worker": worker,
-            "artifacts": _artifacts_of(extras),
-        },
-    }
-    if extras.get("keep_checkpoints") is not None:
-        document["artifacts"] = {"keep_checkpoints": extras["keep_checkpoints"]}
+    document = run_document(worker_config, capabilities, environment=environment, run_mode=run_mode)
     return parse_run_config(document)
-
-
-def _artifacts_of(extras: Mapping[str, Any]) -> dict[str, Any]:
-    directory = event_files_folder(extras)
-    tensorboard: dict[str, Any] = {"enabled": directory is not None}
-    if directory:
-        tensorboard["relative_path"] = directory
-    return {
-        "tensorboard": tensorboard,
-        "wandb": {"enabled": bool(extras.get("track_wandb"))},
-        "notes": extras.get("notes"),
-    }
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:

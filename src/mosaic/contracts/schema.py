@@ -10,6 +10,7 @@ from typing import Any
 
 from mosaic.contracts.errors import ConfigError, suggest
 from mosaic.contracts.parameters import Parameter, find
+from mosaic.contracts.search import SearchRange
 
 SCHEMA_VERSION = 1
 
@@ -32,6 +33,8 @@ class AlgorithmSchema:
     extras: tuple[str, ...]
     fields: tuple[Parameter, ...]
     tuned: tuple[TunedRow, ...]
+    actions: str = ""  # "discrete" or "box"; empty where the worker does not say
+    search: tuple[SearchRange, ...] = ()
 
     def check(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the hyperparameters in their own types; an unknown or wrong one is refused."""
@@ -91,4 +94,6 @@ def _read_algorithm(entry: Mapping[str, Any]) -> AlgorithmSchema:
         extras=tuple(entry["extras"]),
         fields=tuple(Parameter.from_json(field) for field in entry["fields"]),
         tuned=tuple(TunedRow(**row) for row in entry["tuned"]),
+        actions=entry.get("actions", ""),
+        search=tuple(SearchRange.from_json(row) for row in entry.get("search", ())),
     )

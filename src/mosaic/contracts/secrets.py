@@ -12,8 +12,15 @@ _DECLARED = frozenset({"wandb_api_key", "hf_token", "openai_api_key", "anthropic
 # Names that end like a secret and are none.
 _HARMLESS = frozenset({"idempotency_key"})
 
+# Shorter values are no secrets, and masking them would mangle every text.
+_SHORTEST = 4
+
 # The variable of the child's environment in which a secret of this name travels.
-ENVIRONMENT_OF = {"wandb_api_key": "WANDB_API_KEY", "hf_token": "HF_TOKEN"}
+ENVIRONMENT_OF = {
+    "wandb_api_key": "WANDB_API_KEY",
+    "hf_token": "HF_TOKEN",
+    "openai_api_key": "OPENAI_API_KEY",
+}
 
 
 def is_secret(name: str) -> bool:
@@ -53,3 +60,12 @@ def take_secrets(extras: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, s
         else:
             kept[name] = value
     return kept, environment
+
+
+def mask_secrets(text: str, environment: Mapping[str, str]) -> str:
+    """Return the text with the value of every secret of the environment as "***"."""
+    values = {value for name, value in environment.items() if is_secret(name)}
+    for value in sorted(values, key=len, reverse=True):
+        if len(value) >= _SHORTEST:
+            text = text.replace(value, REDACTED)
+    return text

@@ -111,7 +111,7 @@ def _check_optional_text(name: str, value: Any) -> str | None:
 
 def _check_budget(config: Mapping[str, Any], extras: Mapping[str, Any]) -> int | None:
     value = config.get("total_timesteps")
-    if value is None and extras.get("mode") == "policy_eval":
+    if value is None and extras.get("mode") in ("policy_eval", "interactive"):
         return None
     checked: int = _TOTAL_TIMESTEPS.check(_required(config, "total_timesteps"))
     return checked
