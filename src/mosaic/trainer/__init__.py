@@ -1,0 +1,1 @@
+"""The trainer daemon: it queues runs, supervises them, and never loses one."""

@@ -1,0 +1,1 @@
+"""Runs as one file: written, read back, and distrusted."""

@@ -1,0 +1,1 @@
+"""Where runs are started: on this machine, later on others."""
