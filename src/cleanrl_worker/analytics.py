@@ -15,6 +15,7 @@ from cleanrl_worker.arguments import tensorboard_dir
 from cleanrl_worker.checkpoint_document import find_checkpoints as checkpoints_under
 from cleanrl_worker.checkpoint_document import read_document
 from cleanrl_worker.config import CleanRLWorkerConfig
+from mosaic.contracts.curriculum import parse_schedule
 from mosaic.contracts.errors import ConfigError
 from mosaic.contracts.events import finite
 from mosaic.contracts.files import write_json_whole
@@ -34,6 +35,7 @@ from mosaic.contracts.manifest import (
     WandbRun,
 )
 from mosaic.contracts.paths import RunPaths
+from mosaic.contracts.wandb_files import find_wandb_file, read_identity
 
 WORKER_TYPE = "cleanrl"
 
@@ -59,6 +61,13 @@ _PACKAGES = (
 )
 
 
+def packages_in_use(of_bundle: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the versions that a result depends on: of a bundle, or of what is installed here."""
+    if of_bundle is None:
+        return installed_packages()
+    return {name: of_bundle[name] for name in ("cleanrl", *_PACKAGES) if name in of_bundle}
+
+
 def installed_packages() -> dict[str, str]:
     versions: dict[str, str] = {}
     for name in _PACKAGES:
@@ -72,16 +81,28 @@ def installed_packages() -> dict[str, str]:
 class RunManifest:
     """The manifest of one run: drawn up as things stand, and written."""
 
-    def __init__(self, config: CleanRLWorkerConfig, paths: RunPaths) -> None:
+    def __init__(
+        self,
+        config: CleanRLWorkerConfig,
+        paths: RunPaths,
+        *,
+        bundle: str | None = None,
+        packages: Mapping[str, str] | None = None,
+    ) -> None:
         self._config = config
         self._paths = paths
-        self._packages = installed_packages()
+        self._requirements = Requirements(bundle, packages_in_use(packages))
         self._lineage = Lineage()
+        self._switches: list[Mapping[str, Any]] = []
 
     def came_from(self, loaded: Mapping[str, Any]) -> None:
         """Note the checkpoint, or the weights, that the run goes on from."""
         path = _portable(Path(loaded["path"]), self._paths)
         self._lineage = Lineage(loaded.get("parent_run_id"), path, loaded.get("exact"))
+
+    def stage_changed(self, switch: Mapping[str, Any]) -> None:
+        """Note where a stage of the curriculum began."""
+        self._switches.append(dict(switch))
 
     def save(self, document: Mapping[str, Any]) -> None:
         """Write the manifest; an OSError is the caller's."""
@@ -110,11 +131,22 @@ class RunManifest:
             artifacts=_artifacts(config, self._paths),
             metrics=Metrics(finite(final_values or {})),
             resources=Resources(reserved, peak_rss_mb, peak_gpu_mb, steps_per_second),
-            requirements=Requirements(packages=self._packages),
+            requirements=self._requirements,
             lineage=self._lineage,
+            curriculum=self._curriculum(),
             notes=config.options.get("notes"),
         )
         return manifest.to_json()
+
+    def _curriculum(self) -> dict[str, Any] | None:
+        options = self._config.options
+        if options.get("curriculum_schedule") is not None:
+            stages = parse_schedule(options["curriculum_schedule"])
+            return {
+                "stages": [stage.to_json() for stage in stages],
+                "switches": self._switches,
+            }
+        return options.get("curriculum")
 
 
 def _artifacts(config: CleanRLWorkerConfig, paths: RunPaths) -> Artifacts:
@@ -122,8 +154,8 @@ def _artifacts(config: CleanRLWorkerConfig, paths: RunPaths) -> Artifacts:
     event_files = tensorboard_dir(options)
     return Artifacts(
         tensorboard=TensorBoardFiles(event_files is not None, event_files),
-        wandb=WandbRun(run_path=options.get("wandb_run_path")),
-        optuna=OptunaStudy(db_path=options.get("optuna_db")),
+        wandb=find_wandb(config, paths),
+        optuna=_study(options.get("optuna_db"), paths),
         checkpoints=find_checkpoints(paths, options.get("checkpoints_dir")),
         policy=Policy(_evaluated_policy(config, paths) or find_policy(paths)),
         videos=find_videos(paths),
@@ -132,6 +164,32 @@ def _artifacts(config: CleanRLWorkerConfig, paths: RunPaths) -> Artifacts:
             "stderr": paths.relative(paths.stderr_log),
         },
     )
+
+
+def find_wandb(config: CleanRLWorkerConfig, paths: RunPaths) -> WandbRun:
+    """Return the W&B run, as its own files name it, offline runs included."""
+    options = config.options
+    enabled = bool(options.get("track_wandb")) and config.mode != "policy_eval"
+    file = find_wandb_file(paths.wandb)
+    if file is None:
+        return WandbRun(enabled=enabled, run_path=options.get("wandb_run_path"))
+    log = read_identity(file)
+    return WandbRun(
+        enabled=enabled,
+        run_path=log.run_path,
+        run_id=log.run_id or None,
+        entity=log.entity or None,
+        project=log.project or None,
+        mode="offline" if log.is_offline else "online",
+        relative_path=paths.relative(file.parent),
+    )
+
+
+def _study(database: str | None, paths: RunPaths) -> OptunaStudy:
+    """Return the study that the run is a trial of; a sweep's directory has its name."""
+    if not database:
+        return OptunaStudy()
+    return OptunaStudy(_portable(Path(database), paths), Path(database).parent.name or None)
 
 
 def _evaluated_policy(config: CleanRLWorkerConfig, paths: RunPaths) -> str | None:

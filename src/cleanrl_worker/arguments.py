@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
@@ -81,7 +82,9 @@ def _run_options(options: Mapping[str, Any]) -> list[str]:
         option = RESERVED[name].flag
         if option in (None, "cuda", "tensorboard_dir") or value is None:
             continue
-        flags += to_flags(RUN_OPTIONS[option], value)
+        # A curriculum is a list or an object, and travels as JSON.
+        text = json.dumps(value) if isinstance(value, dict | list) else value
+        flags += to_flags(RUN_OPTIONS[option], text)
     return flags
 
 

@@ -10,6 +10,7 @@ Messages, by `kind`:
 - `prepared`: `device, backend, warnings`. Environments and agent stand; training begins.
 - `metric`: `step, values{tag: value}`.
 - `checkpoint_saved`, `checkpoint_loaded`, `stage_changed`: the payload of the event of that name.
+- `note`: `text`. Something that its user should know, and that changes nothing.
 - `model_saved`: `path`, relative to the run directory.
 - `evaluation_batch`: the numbers of a batch of evaluation episodes, which are on disk by then.
 - `finished`: `status` ("completed" or "stopped"), `steps`, `steps_per_second`. Last message.
@@ -33,6 +34,7 @@ KINDS = (
     "checkpoint_saved",
     "checkpoint_loaded",
     "stage_changed",
+    "note",
     "model_saved",
     "evaluation_batch",
     "finished",

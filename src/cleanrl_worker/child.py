@@ -42,12 +42,13 @@ class AlgorithmProcess:
         stdout: Path,
         stderr: Path,
         run_id: str,
-        secrets: Mapping[str, str],
+        variables: Mapping[str, str],
+        code: Sequence[Path] = (),
     ) -> AlgorithmProcess:
         """Start the process; from the main thread, since the child dies with the thread."""
         reading, writing = os.pipe()
         environment = child_environment(
-            os.environ, run_id=run_id, secrets=secrets, event_fd=writing
+            os.environ, run_id=run_id, variables=variables, event_fd=writing, code=code
         )
         try:
             with stdout.open("ab") as out, stderr.open("ab") as err:

@@ -5,18 +5,26 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from cleanrl_worker.config import find_run_id, parse_config
+from cleanrl_worker.child_environment import renderers
+from cleanrl_worker.config import CleanRLWorkerConfig, find_mode, find_run_id, parse_config
 from cleanrl_worker.dry_run import dry_run
 from cleanrl_worker.failure import failed_payload
-from cleanrl_worker.not_yet import refuse_what_is_missing
 from cleanrl_worker.runtime import CleanRLWorkerRuntime
 from mosaic.contracts.dotenv import load_dotenv
-from mosaic.contracts.errors import EXIT_FAILED, EXIT_INTERRUPTED, ConfigError, MosaicError
+from mosaic.contracts.errors import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    ConfigError,
+    MosaicError,
+)
 from mosaic.contracts.files import read_json
 from mosaic.contracts.paths import VarPaths
 from mosaic.contracts.settings import load_settings
@@ -24,7 +32,7 @@ from mosaic.workers.emitter import EventEmitter
 
 _LOG = logging.getLogger(__name__)
 
-DEFAULT_GRPC_TARGET = "127.0.0.1:50055"
+INTERACTIVE = "interactive"
 _FIELDS = ("algo", "env_id", "total_timesteps", "seed", "worker_id", "run_id")
 
 
@@ -52,6 +60,7 @@ class _Session:
     def __init__(self, emitter: EventEmitter, *, is_dry_run: bool) -> None:
         self._emitter = emitter
         self._is_dry_run = is_dry_run
+        self._is_interactive = False
         self._run_id: str | None = None
 
     def run(self, flags: argparse.Namespace) -> int:
@@ -75,25 +84,56 @@ class _Session:
         return error.exit_code
 
     def _emit_failure(self, error: str, error_type: str, code: int) -> None:
-        if not self._is_dry_run:
+        if self._is_interactive:
+            self._emitter.write_line(json.dumps({"type": "error", "message": error}))
+        elif not self._is_dry_run:
             payload = failed_payload(error, error_type, code)
             self._emitter.emit("run_failed", self._run_id, payload)
 
     def _run(self, flags: argparse.Namespace) -> int:
         load_dotenv()
-        refuse_what_is_missing({"--grpc": flags.grpc, "--interactive": flags.interactive})
-        if flags.config is None:
+        if flags.config is None and not flags.interactive:
             raise ConfigError("--config is missing: name the JSON file of the run.")
         if flags.emit_summary and not flags.dry_run:
             raise ConfigError("--emit-summary needs --dry-run: a run prints events on stdout.")
         overrides = _overrides(flags)
-        document = read_json(flags.config, what="--config")
+        document = None if flags.config is None else read_json(flags.config, what="--config")
+        self._is_interactive = flags.interactive or find_mode(document, overrides) == INTERACTIVE
+        if self._is_interactive:
+            return self._play(document, overrides)
         self._run_id = find_run_id(document, overrides)
         var_paths = VarPaths.default()
         config = parse_config(document, overrides, settings=load_settings(var_paths.settings))
         if flags.dry_run:
             return dry_run(config, self._emitter, emit_summary=flags.emit_summary)
-        return CleanRLWorkerRuntime(config, var_paths, self._emitter).run()
+        announce = _registration(flags, var_paths) if flags.grpc else None
+        return CleanRLWorkerRuntime(config, var_paths, self._emitter, announce=announce).run()
+
+    def _play(self, document: Any, overrides: dict[str, Any]) -> int:
+        """Let whoever sits at stdin step an environment; the one mode without events."""
+        from cleanrl_worker.interactive_request import read_request
+
+        settings = load_settings(VarPaths.default().settings)
+        request = read_request(document, overrides, settings)
+        for name, value in renderers(os.environ).items():
+            os.environ.setdefault(name, value)
+        # It needs Gymnasium, and with a policy torch: a request that is wrong does not.
+        from cleanrl_worker.interactive import open_session, play, summarise
+
+        session = open_session(request)
+        if self._is_dry_run:
+            self._emitter.write_line(json.dumps(summarise(request, session)))
+        else:
+            play(session, self._emitter)
+        return EXIT_OK
+
+
+def _registration(
+    flags: argparse.Namespace, var_paths: VarPaths
+) -> Callable[[CleanRLWorkerConfig], None]:
+    from cleanrl_worker.registration import register_worker  # most workers need none of it
+
+    return lambda config: register_worker(config, var_paths, flags.grpc_target)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -114,7 +154,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     add("--policy-path", metavar="PATH", help="policy to evaluate")
     add("--extras", type=_json_object, metavar="JSON", help="extras; they win key by key")
     add("--grpc", action="store_true", help="register with the trainer daemon")
-    add("--grpc-target", default=DEFAULT_GRPC_TARGET, metavar="HOST:PORT", help="its address")
+    add("--grpc-target", type=_address, metavar="HOST:PORT", help="its address, if not the usual")
     add("--dry-run", action="store_true", help="do everything but train")
     add("--emit-summary", action="store_true", help="with --dry-run: print what was found, as JSON")
     add("--interactive", action="store_true", help="step an environment over stdin and stdout")
@@ -129,6 +169,12 @@ def _whole_number(text: str) -> int:
         return int(text) if not number.is_integer() or "e" not in text.lower() else int(number)
     except (ValueError, OverflowError):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
+def _address(text: str) -> str:
+    if not re.fullmatch(r"[^\s/]+:\d{1,5}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT, such as 127.0.0.1:50055")
+    return text
 
 
 def _json_object(text: str) -> dict[str, Any]:

@@ -8,13 +8,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mosaic.contracts.curriculum import check_curriculum, curriculum_envs
 from mosaic.contracts.errors import ConfigError
 from mosaic.contracts.extras import RESERVED, check_reserved
 from mosaic.contracts.files import read_json
 from mosaic.contracts.identifiers import check_run_id
 from mosaic.contracts.paths import VarPaths
 from mosaic.contracts.secrets import redact, take_secrets
-from mosaic.contracts.settings import OperatorSettings, check_env_id, load_settings
+from mosaic.contracts.settings import (
+    OperatorSettings,
+    check_checkout,
+    check_env_id,
+    load_settings,
+)
 from mosaic.contracts.worker_config import (
     Reservation,
     check_worker_config,
@@ -136,7 +142,10 @@ def _check(config: Mapping[str, Any], settings: OperatorSettings | None) -> Clea
     fields = check_worker_config(config)
     if settings is None:
         settings = load_settings(VarPaths.default().settings)
-    check_env_id(fields["env_id"], settings)
+    for env_id in (fields["env_id"], *curriculum_envs(fields["extras"])):
+        check_env_id(env_id, settings)
+    check_curriculum(fields["extras"], fields["env_id"])
+    check_checkout(fields["extras"].get("cleanrl_home"), settings)
     extras, secrets = take_secrets(fields.pop("extras"))
     checked = CleanRLWorkerConfig(**fields, extras=extras, secrets=secrets)
     check_reserved(extras)
@@ -150,3 +159,13 @@ def find_run_id(document: Any, overrides: Mapping[str, Any]) -> str | None:
         return check_run_id(config.get("run_id"))
     except ConfigError:
         return None
+
+
+def find_mode(document: Any, overrides: Mapping[str, Any]) -> str | None:
+    """Return the mode of a document that may be wrong in every other way, or None."""
+    try:
+        config = merge_overrides(extract_worker_config(document), overrides)
+    except ConfigError:
+        return None
+    extras = config.get("extras")
+    return extras.get("mode") if isinstance(extras, Mapping) else None

@@ -8,6 +8,7 @@ from typing import Any
 
 from cleanrl_worker.recipes import RECIPES, Recipe
 from cleanrl_worker.run_options import RunOptions
+from cleanrl_worker.search_spaces import search_space
 from mosaic.contracts.parameters import Parameter, parameters_of
 from mosaic.contracts.schema import SCHEMA_VERSION
 
@@ -33,22 +34,23 @@ def describe() -> dict[str, Any]:
 
 
 def _describe(recipe: Recipe) -> dict[str, Any]:
+    parameters = recipe_parameters(recipe)
     return {
         "name": recipe.name,
         "module": recipe.module,
         "summary": recipe.summary,
         "source": recipe.source,
         "env_families": list(recipe.env_families),
+        "actions": recipe.actions,
         "extras": list(recipe.extras),
         "fields": [
-            parameter.to_json()
-            for parameter in recipe_parameters(recipe)
-            if parameter.name not in _PLUMBING
+            parameter.to_json() for parameter in parameters if parameter.name not in _PLUMBING
         ],
         "tuned": [
             {"env_id": row.env_id, "values": dict(row.values), "source": row.source}
             for row in recipe.tuned
         ],
+        "search": [row.to_json() for row in search_space(parameters, recipe.search)],
     }
 
 

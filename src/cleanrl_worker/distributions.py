@@ -67,6 +67,39 @@ class Categorical:
         return log_probs.gather(1, actions[:, None]).squeeze(1), entropy
 
 
+class Branches:
+    """Outputs are the logits of one choice after the other; the choices are independent."""
+
+    action_dtype: np.dtype[Any] = np.dtype(np.int64)
+
+    def __init__(self, space: gym.spaces.MultiDiscrete) -> None:
+        self.sizes = [int(size) for size in space.nvec.flatten()]
+        self.action_shape: tuple[int, ...] = (len(self.sizes),)
+        self.outputs = sum(self.sizes)
+        self._starts = np.cumsum(self.sizes)[:-1]
+
+    def noise(self, rng: np.random.Generator, *shape: int) -> Array:
+        return np.asarray(rng.gumbel(size=(*shape, self.outputs)), np.float32)
+
+    def sample(self, outputs: Array, noise: Array) -> Array:
+        return self.mode(outputs + noise)
+
+    def mode(self, outputs: Array) -> Array:
+        choices = np.split(outputs, self._starts, axis=-1)
+        return np.stack([choice.argmax(-1) for choice in choices], -1)
+
+    def log_prob(self, outputs: Tensor, actions: Tensor) -> Tensor:
+        return self.log_prob_and_entropy(outputs, actions)[0]
+
+    def log_prob_and_entropy(self, outputs: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+        chosen, entropies = [], []
+        for number, logits in enumerate(outputs.split(self.sizes, -1)):
+            log_probs = log_softmax(logits, -1)
+            chosen.append(log_probs.gather(1, actions[:, number, None]).squeeze(1))
+            entropies.append(-(log_probs.exp() * log_probs).sum(-1))
+        return torch.stack(chosen).sum(0), torch.stack(entropies).sum(0)
+
+
 class DiagonalGaussian:
     """Outputs are the means, then the log standard deviations."""
 
@@ -109,5 +142,7 @@ def perturb_means(outputs: Tensor, half_width: float) -> Tensor:
 def distribution_for(space: gym.Space[object]) -> Distribution:
     if isinstance(space, gym.spaces.Discrete):
         return Categorical(space)
+    if isinstance(space, gym.spaces.MultiDiscrete):
+        return Branches(space)
     assert isinstance(space, gym.spaces.Box), space
     return DiagonalGaussian(space)

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from cleanrl_worker.child import AlgorithmProcess
-from cleanrl_worker.child_environment import mask_secrets
 from cleanrl_worker.config import CleanRLWorkerConfig
 from cleanrl_worker.failure import explain, rejection, tail
 from cleanrl_worker.plan import LaunchPlan, plan_launch
 from cleanrl_worker.stopping import StopRequests
 from mosaic.contracts.errors import EXIT_FAILED, EXIT_OK, StorageError
+from mosaic.contracts.secrets import mask_secrets
 from mosaic.workers.emitter import EventEmitter
 from mosaic.workers.processes import exit_code_of
 
@@ -39,7 +39,7 @@ def dry_run(
         raise StorageError(f"No temporary directory can be made: {error.strerror}.") from None
     with scratch as name, StopRequests() as requests:
         folder = Path(name)
-        returncode, messages = _run_algorithm(plan, launcher or plan.launcher, folder, requests)
+        returncode, messages = _run_algorithm(plan, launcher, folder, requests)
         if requests.first is not None:
             return requests.exit_code
         last = messages[-1] if messages else {}
@@ -52,15 +52,16 @@ def dry_run(
 
 
 def _run_algorithm(
-    plan: LaunchPlan, launcher: Sequence[str], folder: Path, requests: StopRequests
+    plan: LaunchPlan, launcher: Sequence[str] | None, folder: Path, requests: StopRequests
 ) -> tuple[int, list[dict[str, Any]]]:
     child = AlgorithmProcess.start(
-        [*launcher, plan.config.algo, *plan.arguments, "--dry-run"],
+        plan.command(launcher, is_dry_run=True),
         cwd=folder,
         stdout=folder / "stdout",
         stderr=folder / "stderr",
         run_id=plan.config.run_id,
-        secrets=plan.config.secrets,
+        variables={**plan.variables, **plan.dry_run_variables, **plan.config.secrets},
+        code=plan.code,
     )
     messages: list[dict[str, Any]] = []
     while not child.poll():

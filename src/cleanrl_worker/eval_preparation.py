@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from cleanrl_worker.agents.architecture import architecture_of, count_parameters
 from cleanrl_worker.envs.registry import ResolvedEnv, resolve
 from cleanrl_worker.eval_options import EvalOptions
 from cleanrl_worker.eval_registry import (
@@ -21,7 +22,9 @@ from cleanrl_worker.eval_registry import (
 )
 from cleanrl_worker.evaluation import Rules
 from cleanrl_worker.evaluation_env import Stage
-from cleanrl_worker.preparation import PROCESS_MB, check_actions, choose_device
+from cleanrl_worker.frameworks import Device, start_device
+from cleanrl_worker.lanes import open_view
+from cleanrl_worker.preparation import PROCESS_MB, check_actions
 from cleanrl_worker.recipes import Recipe, find_recipe
 from mosaic.contracts.errors import ConfigError
 from mosaic.contracts.parameters import build, parameters_of, parse_flags
@@ -39,7 +42,7 @@ class PreparedEvaluation:
     stage: Stage
     saved: SavedPolicy
     policy: LoadedPolicy
-    device: torch.device
+    device: Device
     warnings: tuple[str, ...]
 
     @property
@@ -68,8 +71,13 @@ class PreparedEvaluation:
         }
 
 
-def prepare_evaluation(name: str, flags: Sequence[str]) -> PreparedEvaluation:
-    """Parse the flags, read the policy, build its environment, and check that they fit."""
+def prepare_evaluation(
+    name: str, flags: Sequence[str], *, draw_dim: int | None = None
+) -> PreparedEvaluation:
+    """Parse the flags, read the policy, build its environment, and check that they fit.
+
+    With `draw_dim` the episodes are drawn on demand, and shown to nobody else.
+    """
     recipe = find_recipe(name)
     values = parse_flags(parameters_of(EvalOptions), flags, owner=recipe.name)
     options: EvalOptions = build(EvalOptions, values)
@@ -77,35 +85,39 @@ def prepare_evaluation(name: str, flags: Sequence[str]) -> PreparedEvaluation:
         raise ConfigError("policy_path is missing: name a saved policy or a checkpoint.")
     saved = read_policy(Path(options.policy_path))
     check_algorithm(saved, recipe)
-    env = _resolve_env(options.env_id, saved)
-    device, warnings = choose_device(options.cuda)
-    _fix_arithmetic(options)
-    stage = Stage(env, normalise=recipe.normalise, video_dir=_video_dir(options))
+    env = _resolve_env(options.env_id, saved, recipe)
+    device, warnings = start_device(
+        recipe, cuda=options.cuda, threads=options.torch_threads, deterministic=True
+    )
+    torch.manual_seed(options.seed)
+    is_shown = draw_dim is None and not options.dry_run
+    stage = Stage(
+        env,
+        normalise=recipe.normalise,
+        video_dir=_video_dir(options),
+        view=open_view(1, is_evaluation=True) if is_shown else None,
+        draw_dim=draw_dim,
+    )
     check_actions(recipe, stage.envs, env.id)
     policy = load_policy(recipe, saved, stage, device)
     warnings = env.notes + warnings + _other_env(env, saved) + policy.warnings
     return PreparedEvaluation(recipe, options, env, stage, saved, policy, device, warnings)
 
 
-def _resolve_env(asked: str | None, saved: SavedPolicy) -> ResolvedEnv:
+def _resolve_env(asked: str | None, saved: SavedPolicy, recipe: Recipe) -> ResolvedEnv:
     env_id = asked or saved.env_id
     if env_id is None:
         raise ConfigError(
             f"env_id is missing: the policy {saved.path.name!r} does not name its environment."
         )
-    return resolve(env_id, load_settings(VarPaths.default().settings).env_modules)
+    modules = load_settings(VarPaths.default().settings).env_modules
+    return resolve(env_id, modules, recipe.sight)
 
 
 def _other_env(env: ResolvedEnv, saved: SavedPolicy) -> tuple[str, ...]:
     if saved.env_id in (None, env.id):
         return ()
     return (f"The policy was trained on {saved.env_id}, and is evaluated on {env.id}.",)
-
-
-def _fix_arithmetic(options: EvalOptions) -> None:
-    torch.manual_seed(options.seed)
-    torch.set_num_threads(options.torch_threads)
-    torch.backends.cudnn.deterministic = True
 
 
 def _video_dir(options: EvalOptions) -> Path | None:
@@ -122,7 +134,7 @@ def summarise(prepared: PreparedEvaluation) -> dict[str, Any]:
     stage.step(prepared.policy.choose(obs, None))
     stage.close()
     agent = prepared.policy.agent
-    parameters = sum(weights.numel() for weights in agent.parameters())
+    parameters = count_parameters(agent)
     return {
         "env": {
             "id": prepared.env.id,
@@ -131,7 +143,7 @@ def summarise(prepared: PreparedEvaluation) -> dict[str, Any]:
             "action_space": str(envs.action_space),
         },
         "agent": {
-            "architecture": type(agent).__name__,
+            "architecture": architecture_of(agent),
             "parameters": parameters,
             "policy": str(prepared.saved.path),
             "policy_kind": prepared.saved.kind,

@@ -4,7 +4,8 @@
 |-------------------------------------------|------------------------------------------------------|
 | a model of ours, with its `<stem>.json`   | the settings in that file                            |
 | a checkpoint directory                    | the settings in its document                         |
-| a model without a description (CleanRL's) | the recipe's defaults, which are CleanRL's           |
+| a model without a description (CleanRL's) | the arguments in it (c51's hold the atoms), else the |
+|                                           | recipe's defaults, which are CleanRL's               |
 
 The recipe's algorithm builds the network for the environment's spaces, as it does for training. A
 policy is used only if every tensor has its place there. Nothing that a file holds is run.
@@ -12,20 +13,22 @@ policy is used only if every tensor has its place there. Nothing that a file hol
 
 from __future__ import annotations
 
-import importlib
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from cleanrl_worker.agents.architecture import architecture_of
 from cleanrl_worker.checkpoint import read_checkpoint
 from cleanrl_worker.describe import recipe_parameters
 from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.evaluation_env import Stage
+from cleanrl_worker.frameworks import Device, load_algorithm
 from cleanrl_worker.models import load_model
 from cleanrl_worker.policies import Policy
 from cleanrl_worker.recipes import Recipe
@@ -43,16 +46,25 @@ Shapes = dict[str, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class SavedPolicy:
-    """A policy as it was read. `description` is None where nothing was said beside the weights."""
+    """A policy as it was read. `description` is None where no file of ours lies beside the weights.
+
+    `arguments` are those that CleanRL's c51 keeps in the file itself.
+    """
 
     path: Path
     kind: str
     tensors: Mapping[str, Tensor]
     description: Mapping[str, Any] | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        return self.arguments if self.description is None else self.description["settings"]
 
     @property
     def env_id(self) -> str | None:
-        return None if self.description is None else self.description["env_id"]
+        named = (self.description or self.arguments).get("env_id")
+        return named if isinstance(named, str) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +72,7 @@ class LoadedPolicy:
     """A policy that is ready to act on its stage."""
 
     choose: Policy
-    agent: nn.Module
+    agent: Any
     warnings: tuple[str, ...] = field(default=())
 
 
@@ -75,9 +87,9 @@ def read_policy(path: Path) -> SavedPolicy:
         return _read_checkpoint(path)
     if not stat.S_ISREG(mode):
         raise ConfigError(f"policy_path={str(path)!r} is neither a file nor a checkpoint.")
-    tensors = load_model(path)
+    model = load_model(path)
     description = _read_description(path.with_suffix(".json"))
-    return SavedPolicy(path, "model", tensors, description)
+    return SavedPolicy(path, "model", model.tensors, description, model.arguments)
 
 
 def _read_checkpoint(path: Path) -> SavedPolicy:
@@ -87,12 +99,14 @@ def _read_checkpoint(path: Path) -> SavedPolicy:
         raise ConfigError(f"Checkpoint {path.name!r} holds no agent.")
     assert agent is not None
     statistics = checkpoint.state.get(_NORMALISER) or {}
-    tensors = {**agent, **{name: torch.as_tensor(array) for name, array in statistics.items()}}
+    tensors = {name: torch.as_tensor(item) for name, item in {**agent, **statistics}.items()}
     return SavedPolicy(path, "checkpoint", tensors, _check_description(path, checkpoint.document))
 
 
 def _is_tensors(state: object) -> bool:
-    return isinstance(state, dict) and all(isinstance(item, Tensor) for item in state.values())
+    return isinstance(state, dict) and all(
+        isinstance(item, Tensor | np.ndarray) for item in state.values()
+    )
 
 
 def _read_description(path: Path) -> Mapping[str, Any] | None:
@@ -120,12 +134,10 @@ def check_algorithm(saved: SavedPolicy, recipe: Recipe) -> None:
         raise ConfigError(f"The policy {saved.path.name!r} is of {algo!r}, not of {recipe.name!r}.")
 
 
-def load_policy(
-    recipe: Recipe, saved: SavedPolicy, stage: Stage, device: torch.device
-) -> LoadedPolicy:
+def load_policy(recipe: Recipe, saved: SavedPolicy, stage: Stage, device: Device) -> LoadedPolicy:
     """Build the recipe's network for the stage, and put the policy's weights into it."""
-    algorithm = importlib.import_module(recipe.module)
-    agent: nn.Module = algorithm.build(_config(algorithm.Config, recipe, saved), stage.envs)
+    algorithm = load_algorithm(recipe)
+    agent = algorithm.build(_config(algorithm.Config, recipe, saved), stage.envs)
     statistics = stage.statistics()
     needed = agent.state_dict()
     is_estimated = bool(statistics) and saved.description is None and not _has(saved, statistics)
@@ -142,10 +154,9 @@ def load_policy(
 
 def _config(config_type: type, recipe: Recipe, saved: SavedPolicy) -> Any:
     """Return the hyperparameters that the policy was trained with."""
-    settings = {} if saved.description is None else saved.description["settings"]
     try:
         values = {
-            parameter.name: parameter.check(settings.get(parameter.name, parameter.default))
+            parameter.name: parameter.check(saved.settings.get(parameter.name, parameter.default))
             for parameter in recipe_parameters(recipe)
         }
     except ConfigError as error:
@@ -175,13 +186,13 @@ def _show(shape: tuple[int, ...]) -> str:
     return "x".join(str(size) for size in shape) or "one number"
 
 
-def _misfit(saved: SavedPolicy, agent: nn.Module, fault: str) -> ConfigError:
+def _misfit(saved: SavedPolicy, agent: Any, fault: str) -> ConfigError:
     origin = "has no description" if saved.env_id is None else f"was trained on {saved.env_id!r}"
     hint = "Give the algorithm and the environment that it was trained with."
     if saved.description is None:
         hint += f" A model of MOSAIC's needs {saved.path.with_suffix('.json').name!r} beside it."
     return ConfigError(
-        f"The policy {saved.path.name!r} ({origin}) does not fit the {type(agent).__name__} of "
+        f"The policy {saved.path.name!r} ({origin}) does not fit the {architecture_of(agent)} of "
         f"this environment: {fault}.",
         hint=hint,
     )

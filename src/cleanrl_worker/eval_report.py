@@ -11,8 +11,11 @@ import numpy as np
 
 from cleanrl_worker.channel import Channel
 from cleanrl_worker.evaluation import EvaluatedEpisode
+from cleanrl_worker.filming import video_name
+from cleanrl_worker.lanes import show_batch
 from cleanrl_worker.sinks import MetricSink
 from mosaic.contracts.errors import StorageError
+from mosaic.contracts.evaluation_statistics import confidence_interval, highlights
 from mosaic.contracts.events import finite
 from mosaic.contracts.files import write_json_whole
 from mosaic.contracts.metrics import find_metric
@@ -28,6 +31,7 @@ def summarise_batch(
     """Return the numbers of one batch."""
     returns = np.array([episode.total_reward for episode in episodes], np.float64)
     lengths = [episode.length for episode in episodes]
+    low, high = confidence_interval([episode.total_reward for episode in episodes])
     summary = {
         "batch_index": index,
         "episodes": len(episodes),
@@ -36,6 +40,7 @@ def summarise_batch(
         "max_return": float(returns.max()),
         "median_return": float(np.median(returns)),
         "std_return": float(returns.std()),
+        "ci95_return": [low, high],
         "avg_length": float(np.mean(lengths)),
         "truncated_episodes": sum(episode.is_truncated for episode in episodes),
         "cut_episodes": sum(episode.is_cut for episode in episodes),
@@ -78,14 +83,16 @@ class EvaluationReport:
 
     def batch(self, index: int, episodes: Sequence[EvaluatedEpisode], duration_s: float) -> None:
         summary = summarise_batch(index, episodes, duration_s=duration_s, gamma=self._gamma)
-        tags = {f"eval/{name}": float(value) for name, value in summary.items()}
-        self._log(index, {tag: value for tag, value in tags.items() if find_metric(tag)})
+        tags = {f"eval/{name}": value for name, value in summary.items()}
+        self._log(index, {tag: float(tags[tag]) for tag in tags if find_metric(tag)})
         for sink in self._sinks:
             sink.flush()
+        results = [_result(episode, self._gamma) for episode in episodes]
         document = {
             **summary,
             **self._about,
-            "results": [_result(episode, self._gamma) for episode in episodes],
+            "highlights": {name: self._filmed(each) for name, each in highlights(results).items()},
+            "results": results,
             "history": self._batches[-HISTORY_LIMIT:],
         }
         try:
@@ -94,7 +101,14 @@ class EvaluationReport:
             raise StorageError(f"{self._path.name} cannot be written: {error.strerror}.") from None
         self._batches = [*self._batches[-HISTORY_LIMIT:], summary]
         self._channel.send("evaluation_batch", **summary)
+        show_batch(summary)
         print(_line(summary), flush=True)
+
+    def _filmed(self, result: Mapping[str, Any]) -> dict[str, Any]:
+        """Return an episode with its video, where it was filmed."""
+        home = self._path.parent
+        found = next(home.glob(f"videos/*/{video_name(result['episode'])}"), None)
+        return {**result, "video": None if found is None else found.relative_to(home).as_posix()}
 
     def close(self) -> None:
         for sink in self._sinks:

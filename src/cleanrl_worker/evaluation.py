@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cleanrl_worker.evaluation_env import Stage
-from cleanrl_worker.policies import Policy
+from cleanrl_worker.policies import Policy, begin_episode
 from cleanrl_worker.random_state import MAX_SEED
 
 # Keeps evaluation seeds apart from those of the cuts of a training run with the same seed.
@@ -74,6 +74,7 @@ def _play(
     discount = 1.0
     length = 0
     obs = stage.begin(number, seed)
+    begin_episode(policy)
     while not should_stop():
         obs, reward, terminated, truncated = stage.step(policy(obs, rng))
         total += reward

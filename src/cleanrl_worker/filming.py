@@ -20,6 +20,10 @@ EVEN = 2
 Writer = Generator[None, Array | None, None]
 
 
+def video_name(episode: int) -> str:
+    return f"episode-{episode:05d}.mp4"
+
+
 class Filmed(gym.Wrapper[Any, Any, Any, Any]):
     """Film the first episode of an environment to `path`, which is whole or absent.
 

@@ -25,6 +25,7 @@ from mosaic.workers.processes import die_with_parent
 if TYPE_CHECKING:
     from cleanrl_worker.preparation import Prepared
     from cleanrl_worker.recording import Run
+    from cleanrl_worker.wandb_sink import WandbSink
 
 EVALUATION_EPISODES = 10
 
@@ -80,7 +81,10 @@ def _train(prepared: Prepared, channel: Channel) -> int:
                 run.finish(prepared.envs)
             prepared.envs.close()
             if prepared.options.save_model and not run.should_stop:
-                _save_and_evaluate(run, prepared, model_dir / f"{name}.cleanrl_model", channel)
+                path = model_dir / f"{name}.cleanrl_model"
+                returns = _save_and_evaluate(run, prepared, path, channel)
+                if prepared.options.upload_model and not run.should_stop:
+                    _upload(prepared, path, returns, channel)
     except MosaicError as error:
         if not run.has_begun:
             shutil.rmtree(model_dir, ignore_errors=True)
@@ -106,6 +110,9 @@ def _open_run(prepared: Prepared, channel: Channel, model_dir: Path) -> Run:
         writer = TensorBoardWriter(Path(options.tensorboard_dir or model_dir))
         writer.hyperparameters(prepared.settings())
         sinks.append(writer)
+    tracker = _open_wandb(prepared, channel, home) if options.track else None
+    if tracker is not None:
+        sinks.append(tracker)
     checkpoint = prepared.origin.checkpoint if prepared.origin is not None else None
     assert options.checkpoint_interval is not None, "prepare resolves it"
     checkpoints = Checkpoints(
@@ -115,7 +122,7 @@ def _open_run(prepared: Prepared, channel: Channel, model_dir: Path) -> Run:
         last_step=checkpoint.step if checkpoint is not None else 0,
         replay=SavedReplay(home / "checkpoints", options.checkpoint_replay),
     )
-    return Run(
+    run = Run(
         total_timesteps=options.total_timesteps,
         seed=options.seed,
         channel=channel,
@@ -123,8 +130,37 @@ def _open_run(prepared: Prepared, channel: Channel, model_dir: Path) -> Run:
         checkpoints=checkpoints,
         description={**prepared.describe(), "run_id": os.environ.get("MOSAIC_RUN_ID")},
         resume_from=checkpoint,
+        curriculum=prepared.staging.curriculum,
         on_begin=lambda: _report_start(prepared, channel),
+        averaged_episodes=prepared.recipe.averaged_episodes,
+        compiled=prepared.compiler,
     )
+    if tracker is not None:
+        tracker.is_stopping = lambda: run.should_stop
+    return run
+
+
+def _open_wandb(prepared: Prepared, channel: Channel, home: Path) -> WandbSink | None:
+    """Start W&B beside the training; where that cannot be, it is said, and training goes on."""
+    from cleanrl_worker.wandb_sink import WandbSink
+
+    try:
+        return WandbSink(
+            home,
+            project=prepared.options.wandb_project_name,
+            entity=prepared.options.wandb_entity,
+            config=prepared.settings(),
+            say=lambda text: _note(channel, text),
+        )
+    except OSError as error:
+        _note(channel, f"W&B cannot be started: {error}. The run goes on without it.")
+        return None
+
+
+def _note(channel: Channel, text: str) -> None:
+    """Tell the user something that changes nothing."""
+    print(text, file=sys.stderr, flush=True)
+    channel.send("note", text=text)
 
 
 def _report_start(prepared: Prepared, channel: Channel) -> None:
@@ -159,8 +195,8 @@ def _stop_on_signal(run: Run) -> None:
     signal.signal(signal.SIGINT, stop)
 
 
-def _save_and_evaluate(run: Run, prepared: Prepared, path: Path, channel: Channel) -> None:
-    """Save the weights, then play ten greedy episodes with them."""
+def _save_and_evaluate(run: Run, prepared: Prepared, path: Path, channel: Channel) -> list[float]:
+    """Save the weights, then play ten greedy episodes with them; return their returns."""
     import torch
 
     from cleanrl_worker.cuts import Stateful
@@ -171,9 +207,9 @@ def _save_and_evaluate(run: Run, prepared: Prepared, path: Path, channel: Channe
 
     state = dict(prepared.agent.state_dict())
     if isinstance(prepared.envs, Stateful):
-        statistics = prepared.envs.state_dict()
-        state |= {key: torch.from_numpy(array) for key, array in statistics.items()}
-    save_model(path, state, {**prepared.describe(), "step": run.step})
+        state |= prepared.envs.state_dict()
+    tensors = {key: torch.as_tensor(item) for key, item in state.items()}
+    save_model(path, tensors, {**prepared.describe(), "step": run.step})
     channel.send("model_saved", path=path.as_posix())
 
     policy = prepared.algorithm.policy(prepared.agent, prepared.envs.action_space, prepared.device)
@@ -181,12 +217,41 @@ def _save_and_evaluate(run: Run, prepared: Prepared, path: Path, channel: Channe
     if isinstance(prepared.envs, NormalisedEnvs):
         stage.freeze(prepared.envs.state_dict())
     rules = Rules(seed=prepared.options.seed)
-    run.evaluate(
+    returns = run.evaluate(
         lambda should_stop: evaluate(
             policy, stage, range(EVALUATION_EPISODES), rules, should_stop=should_stop
         )
     )
     stage.close()
+    return returns
+
+
+def _upload(prepared: Prepared, path: Path, returns: list[float], channel: Channel) -> None:
+    """Put the model on the Hugging Face Hub; what goes wrong costs the upload alone."""
+    from cleanrl_worker.hub import repository_name, upload_files
+    from cleanrl_worker.model_card import model_card
+
+    options, settings = prepared.options, prepared.settings()
+    name = path.stem
+    card = path.with_name("README.md")
+    card.write_text(
+        model_card(
+            name=name,
+            env_id=prepared.env.id,
+            seed=options.seed,
+            returns=returns,
+            settings=settings,
+        ),
+        encoding="utf-8",
+    )
+    files = {each.name: each for each in (path, path.with_suffix(".json"), card)}
+    repository = repository_name(prepared.env.id, name, options.seed)
+    try:
+        address = upload_files(repository, options.hf_entity, files, summary=f"Upload {name}")
+    except MosaicError as error:
+        _note(channel, f"The model was not uploaded: {error.one_line()}")
+    else:
+        _note(channel, f"The model was uploaded to {address}")
 
 
 if __name__ == "__main__":

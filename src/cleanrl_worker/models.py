@@ -6,6 +6,7 @@ import io
 import struct
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,14 @@ def save_model(path: Path, state: Mapping[str, Any], description: Mapping[str, A
         ) from None
 
 
+@dataclass(frozen=True, slots=True)
+class SavedModel:
+    """A policy's tensors, and the arguments that CleanRL's c51 keeps in the same file."""
+
+    tensors: dict[str, Tensor]
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
 def _named(parts: tuple[dict[str, Any], ...]) -> dict[str, Any]:
     """Name the networks that CleanRL's ddpg and td3 save one after the other."""
     return {
@@ -61,8 +70,8 @@ def _named(parts: tuple[dict[str, Any], ...]) -> dict[str, Any]:
     }
 
 
-def load_model(path: Path) -> dict[str, Tensor]:
-    """Read a saved policy's tensors without running anything that the file may hold."""
+def load_model(path: Path) -> SavedModel:
+    """Read a saved policy without running anything that the file may hold."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a file that is no policy the refusal says enough
@@ -76,10 +85,18 @@ def load_model(path: Path) -> dict[str, Tensor]:
     except _MALFORMED as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ConfigError(f"{str(path)!r} is no saved policy: {reason[:120]}") from None
+    arguments: Mapping[str, Any] = {}
     if isinstance(state, dict) and isinstance(state.get("model_weights"), dict):
-        state = state["model_weights"]  # CleanRL's c51 puts its arguments beside the weights
+        arguments, state = _arguments(path, state.get("args", {})), state["model_weights"]
     if isinstance(state, tuple) and all(isinstance(part, dict) for part in state):
         state = _named(state)
     if not isinstance(state, dict) or not all(isinstance(item, Tensor) for item in state.values()):
         raise ConfigError(f"{str(path)!r} is no saved policy: it is not a dictionary of tensors.")
-    return state
+    return SavedModel(state, arguments)
+
+
+def _arguments(path: Path, found: object) -> Mapping[str, Any]:
+    """Return the arguments beside the weights; whoever uses one checks its value."""
+    if not isinstance(found, dict):
+        raise ConfigError(f"{str(path)!r} is no saved policy: its args are not a dictionary.")
+    return found

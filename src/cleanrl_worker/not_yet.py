@@ -17,27 +17,10 @@ class NotYet(NamedTuple):
     is_asked_for: Callable[[Any], bool] = bool
 
 
-def _equals(wanted: str) -> Callable[[Any], bool]:
-    return lambda value: value == wanted
-
-
 NOT_IN_THIS_VERSION: tuple[NotYet, ...] = (
-    NotYet(
-        "algo", "Running a script of a CleanRL checkout", lambda name: name.startswith("cleanrl:")
-    ),
-    NotYet("cleanrl_home", "Running a script of a CleanRL checkout"),
-    NotYet("bundle", "Dependency bundles"),
-    NotYet("auto_resume", "Resuming a crashed run by itself"),
-    NotYet("mode", "Interactive stepping", _equals("interactive")),
-    NotYet("--interactive", "Interactive stepping"),
-    NotYet("curriculum_schedule", "Curricula"),
-    NotYet("curriculum", "Curricula"),
     NotYet("teacher_policy_path", "Learning from a teacher"),
     NotYet("teacher_model_exp_name", "Learning from a teacher"),
     NotYet("train_teacher_steps", "Learning from a teacher"),
-    NotYet("track_wandb", "W&B tracking"),
-    NotYet("upload_model", "Uploading models"),
-    NotYet("--grpc", "The connection to the trainer daemon"),
 )
 
 

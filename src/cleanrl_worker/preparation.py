@@ -6,9 +6,8 @@ Whatever is wrong with a config is found here, before anything is written.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -18,16 +17,19 @@ import gymnasium as gym
 import numpy as np
 import psutil
 import torch
-from torch import nn
 
+from cleanrl_worker.agents.architecture import architecture_of, count_parameters
 from cleanrl_worker.channel import Channel
 from cleanrl_worker.checkpoint import Checkpoint
+from cleanrl_worker.compiling import Compiler, build_compiler
 from cleanrl_worker.cuts import MISFITS, Checkpoints, Stateful, resolve_interval
 from cleanrl_worker.describe import recipe_parameters
-from cleanrl_worker.envs.backends import choose_backend
-from cleanrl_worker.envs.build import Normalisation, build_envs
-from cleanrl_worker.envs.registry import ResolvedEnv, resolve
+from cleanrl_worker.envs.backends import AUTO, ENVPOOL, JAX, NATIVE
+from cleanrl_worker.envs.build import Normalisation
+from cleanrl_worker.envs.registry import PLAYERS, ResolvedEnv, resolve
 from cleanrl_worker.envs.vector import EnvBatch
+from cleanrl_worker.frameworks import Device, load_algorithm, start_device
+from cleanrl_worker.lanes import open_view
 from cleanrl_worker.recipes import Recipe, find_recipe
 from cleanrl_worker.recording import Run
 from cleanrl_worker.replay.choosing import replay_disk_bytes
@@ -40,6 +42,8 @@ from cleanrl_worker.resuming import (
     take_over,
 )
 from cleanrl_worker.run_options import RunOptions
+from cleanrl_worker.staging import Staging, plan_stages
+from cleanrl_worker.wandb_sink import check_wandb
 from mosaic.contracts.errors import ConfigError
 from mosaic.contracts.events import finite
 from mosaic.contracts.parameters import build, parse_flags
@@ -50,7 +54,11 @@ DRY_RUN_ENVS = 2
 PROCESS_MB = 350  # a Python process with torch and Gymnasium loaded, measured on Linux
 OPTIMISER_COPIES = 2  # Adam keeps two moments of every weight
 
-_SPACES: dict[str, type[gym.Space[Any]]] = {"discrete": gym.spaces.Discrete, "box": gym.spaces.Box}
+_SPACES: dict[str, tuple[type[gym.Space[Any]], ...]] = {
+    "discrete": (gym.spaces.Discrete,),
+    "branches": (gym.spaces.Discrete, gym.spaces.MultiDiscrete),
+    "box": (gym.spaces.Box,),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +70,11 @@ class Prepared:
     options: RunOptions
     config: Any
     env: ResolvedEnv
+    staging: Staging
     envs: EnvBatch
-    agent: nn.Module
-    device: torch.device
+    agent: Any
+    device: Device
+    compiler: Compiler
     origin: Origin | None
     warnings: tuple[str, ...]
 
@@ -78,7 +88,7 @@ class Prepared:
             "algo": self.recipe.name,
             "env_id": self.env.id,
             "seed": self.options.seed,
-            "architecture": type(self.agent).__name__,
+            "architecture": architecture_of(self.agent),
             "settings": self.settings(),
             "machine": describe_machine(str(self.device)),
         }
@@ -88,35 +98,68 @@ class Prepared:
 def prepare(name: str, flags: Sequence[str]) -> Prepared:
     """Parse the flags, build the environments and the agent, and check that they fit."""
     recipe = find_recipe(name)
-    algorithm = importlib.import_module(recipe.module)
+    algorithm = load_algorithm(recipe)
     values, origin = _read_settings(recipe, flags)
     options: RunOptions = build(RunOptions, values)
+    check_wandb(options.track)
     config = build(algorithm.Config, values)
     config.check(options.total_timesteps)
-    env = resolve(options.env_id, load_settings(VarPaths.default().settings).env_modules)
-    device, warnings = choose_device(options.cuda)
+    modules = load_settings(VarPaths.default().settings).env_modules
+    env = resolve(options.env_id, modules, recipe.sight)
+    device, warnings = start_device(
+        recipe,
+        cuda=options.cuda,
+        threads=options.torch_threads,
+        deterministic=options.torch_deterministic,
+    )
+    compiler, unmet = build_compiler(
+        compile=options.compile, cudagraphs=options.cudagraphs, cuda=options.cuda, device=device
+    )
+    warnings += unmet
     if origin is not None:
         warnings += tuple(differences(origin, values, describe_machine(str(device))))
-    _fix_arithmetic(options)
+    _seed(options)
+    staging = plan_stages(env, options, modules)
 
     # By the run's own number of environments, in a dry run too: it is the same decision.
-    backend = choose_backend(env, config.num_envs, options.env_backend, video=options.capture_video)
+    backend = staging.choose_backend(
+        config.num_envs,
+        options.env_backend,
+        video=options.capture_video,
+        pooled_games=recipe.pooled_games,
+    )
+    check_framework(recipe, backend)
+    if recipe.pooled_games and options.env_backend == AUTO and backend == NATIVE:
+        warnings += ("envpool is not installed: ale-py's vector environment plays the games.",)
     options = replace(options, env_backend=backend)
-    envs = _build_envs(recipe, options, config, env)
+    longest_episode = staging.check()
+    envs = _build_envs(recipe, options, config, staging)
     check_actions(recipe, envs, env.id)
     check_memory(algorithm.storage_bytes(config, envs))
     agent = algorithm.build(config, envs).to(device)
     interval = resolve_interval(
         options.checkpoint_interval,
         options.total_timesteps,
-        envs.max_episode_steps,
+        longest_episode or envs.max_episode_steps,
         config.num_envs,
     )
     options = replace(options, checkpoint_interval=interval)
     if origin is not None and origin.weights is not None:
         load_weights(agent, envs, origin)
+    notes = env.notes + warnings + staging.warnings
     return Prepared(
-        recipe, algorithm, options, config, env, envs, agent, device, origin, env.notes + warnings
+        recipe,
+        algorithm,
+        options,
+        config,
+        env,
+        staging,
+        envs,
+        agent,
+        device,
+        compiler,
+        origin,
+        notes,
     )
 
 
@@ -132,32 +175,49 @@ def _read_settings(recipe: Recipe, flags: Sequence[str]) -> tuple[dict[str, Any]
     return values, origin
 
 
-def choose_device(cuda: bool) -> tuple[torch.device, tuple[str, ...]]:
-    """Return the device, and what the user should know where it is not the one asked for."""
-    if not cuda:
-        return torch.device("cpu"), ()
-    if torch.cuda.is_available():
-        return torch.device("cuda"), ()
-    return torch.device("cpu"), ("cuda=true, but torch sees no GPU here: it runs on the CPU.",)
-
-
-def _fix_arithmetic(options: RunOptions) -> None:
-    """Seed what is random and fix what results depend on."""
+def _seed(options: RunOptions) -> None:
+    """Seed what is random."""
     torch.manual_seed(options.seed)
-    # For environments that draw from the global states of Python and NumPy.
+    # For JAX's first weights, and environments that draw from Python's and NumPy's global states.
     random.seed(options.seed)
     np.random.seed(options.seed % 2**32)
-    torch.set_num_threads(options.torch_threads)
-    torch.backends.cudnn.deterministic = options.torch_deterministic
 
 
-def _build_envs(recipe: Recipe, options: RunOptions, config: Any, env: ResolvedEnv) -> EnvBatch:
-    num_envs = min(config.num_envs, DRY_RUN_ENVS) if options.dry_run else config.num_envs
+def _build_envs(recipe: Recipe, options: RunOptions, config: Any, staging: Staging) -> EnvBatch:
+    num_envs = config.num_envs
+    if options.dry_run:
+        num_envs = _count_dry_run(staging.envs[0], num_envs)
     video_dir = Path("videos") if options.capture_video and not options.dry_run else None
     normalise = Normalisation(config.gamma) if recipe.normalise else None
-    return build_envs(
-        env, num_envs, backend=options.env_backend, video_dir=video_dir, normalise=normalise
+    has_one_game = staging.curriculum is None
+    if recipe.steps_inside and options.env_backend == ENVPOOL and has_one_game:
+        from cleanrl_worker.envs.in_program import PoolInside
+
+        return PoolInside(staging.envs[0], num_envs)
+    return staging.build(
+        num_envs,
+        backend=options.env_backend,
+        video_dir=video_dir,
+        normalise=normalise,
+        view=None if options.dry_run else open_view(num_envs),
     )
+
+
+def _count_dry_run(env: ResolvedEnv, num_envs: int) -> int:
+    """Return the environments of a dry run: two, or the players of one game."""
+    if env.family != PLAYERS.name:
+        return min(num_envs, DRY_RUN_ENVS)
+    from cleanrl_worker.envs.players import count_players
+
+    return count_players(env, num_envs)
+
+
+def check_framework(recipe: Recipe, backend: str) -> None:
+    if backend == JAX and recipe.framework != "jax":
+        raise ConfigError(
+            f"env_backend={backend!r} is for recipes in JAX, and {recipe.name} is none.",
+            hint="Use env_backend='auto'.",
+        )
 
 
 def check_actions(recipe: Recipe, envs: EnvBatch, env_id: str) -> None:
@@ -168,7 +228,7 @@ def check_actions(recipe: Recipe, envs: EnvBatch, env_id: str) -> None:
     fits = any(isinstance(envs.action_space, kind) for kind in _SPACES.values())
     raise ConfigError(
         f"env_id={env_id!r} has the action space {envs.action_space}; {recipe.name} needs a "
-        f"{wanted.__name__} one.",
+        f"{' or '.join(space.__name__ for space in wanted)} one.",
         hint=f"Use {recipe.sibling} for it." if fits and recipe.sibling else None,
     )
 
@@ -184,7 +244,7 @@ def check_memory(storage_bytes: int) -> None:
         )
 
 
-def load_weights(agent: nn.Module, envs: EnvBatch, origin: Origin) -> None:
+def load_weights(agent: Any, envs: EnvBatch, origin: Origin) -> None:
     """Copy a saved policy's weights, and its normaliser's statistics, into place."""
     assert origin.weights is not None
     names = agent.state_dict().keys()
@@ -196,7 +256,7 @@ def load_weights(agent: nn.Module, envs: EnvBatch, origin: Origin) -> None:
     except MISFITS as error:
         lines = str(error).splitlines() or [type(error).__name__]
         raise ConfigError(
-            f"The policy {origin.path.name!r} does not fit {type(agent).__name__}: "
+            f"The policy {origin.path.name!r} does not fit {architecture_of(agent)}: "
             f"{lines[-1].strip()}"
         ) from None
 
@@ -217,6 +277,7 @@ def check_state_fits(prepared: Prepared, checkpoint: Checkpoint) -> None:
         channel=Channel(None),
         checkpoints=Checkpoints(checkpoint.path.parent, 1, 1, checkpoint.step),
         resume_from=checkpoint,
+        curriculum=prepared.staging.curriculum,
         on_begin=stop,
     )
     with contextlib.suppress(_Fits):
@@ -234,16 +295,33 @@ def _replay_disk_mb(prepared: Prepared) -> float:
     return replay_disk_bytes(capacity, rows, prepared.envs, prepared.config.num_envs) / 2**20
 
 
+def _each_stage(prepared: Prepared) -> Iterator[int]:
+    """Have the environments of each stage in turn; without stages once."""
+    sequencer = prepared.staging.sequencer
+    for index in range(1 if sequencer is None else len(sequencer.stages)):
+        if sequencer is not None:
+            sequencer.index = index
+            prepared.envs.rebuild()
+        yield index
+
+
+def _describe_stages(prepared: Prepared) -> dict[str, Any]:
+    staging = prepared.staging
+    if staging.sequencer is not None:
+        return {"stages": [stage.to_json() for stage in staging.sequencer.stages]}
+    return {"tasks": [env.id for env in staging.envs]} if staging.chooser is not None else {}
+
+
 def summarise(prepared: Prepared) -> dict[str, Any]:
     """Take one step and one forward pass, and return the dry run's findings."""
     algorithm, envs, agent = prepared.algorithm, prepared.envs, prepared.agent
     if prepared.origin is not None and prepared.origin.checkpoint is not None:
         check_state_fits(prepared, prepared.origin.checkpoint)
-    obs = envs.reset(prepared.options.seed)
     policy = algorithm.policy(agent, envs.action_space, prepared.device)
-    envs.step(policy(obs, None))
+    for _ in _each_stage(prepared):
+        envs.step(policy(envs.reset(prepared.options.seed), None))
     envs.close()
-    parameters = sum(weights.numel() for weights in agent.parameters())
+    parameters = count_parameters(agent)
     storage_mb = algorithm.storage_bytes(prepared.config, envs) / 2**20
     weights_mb = parameters * 4 / 2**20
     checkpoint_mb = weights_mb * (1 + OPTIMISER_COPIES)
@@ -253,8 +331,9 @@ def summarise(prepared: Prepared) -> dict[str, Any]:
             "family": prepared.env.family,
             "observation_space": str(envs.observation_space),
             "action_space": str(envs.action_space),
+            **_describe_stages(prepared),
         },
-        "agent": {"architecture": type(agent).__name__, "parameters": parameters},
+        "agent": {"architecture": architecture_of(agent), "parameters": parameters},
         "device": str(prepared.device),
         "resources": {
             "memory_mb": round(PROCESS_MB + storage_mb + (2 + OPTIMISER_COPIES) * weights_mb),

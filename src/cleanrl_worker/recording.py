@@ -10,19 +10,22 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, SupportsFloat
+from dataclasses import asdict
+from typing import Any, Protocol, SupportsFloat
 
 import numpy as np
 from torch import Tensor
 
 from cleanrl_worker.channel import Channel
 from cleanrl_worker.checkpoint import Checkpoint
+from cleanrl_worker.compiling import Compiler
 from cleanrl_worker.cuts import Checkpoints, Stateful
 from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import EnvBatch, Episode
 from cleanrl_worker.random_state import RandomState, cut_seed
 from cleanrl_worker.replay.saving import RingBuffer
 from cleanrl_worker.sinks import MetricSink, StatusLines, say
+from cleanrl_worker.wrappers.curriculum import Switch
 from mosaic.contracts.errors import StorageError
 from mosaic.contracts.events import finite
 from mosaic.contracts.metrics import find_metric
@@ -57,8 +60,10 @@ class RecentReturns:
     def __init__(self) -> None:
         self.values: deque[float] = deque(maxlen=RETURN_WINDOW)
 
-    def mean(self) -> float | None:
-        return sum(self.values) / len(self.values) if self.values else None
+    def mean(self, episodes: int = RETURN_WINDOW) -> float | None:
+        """Return the mean of the last episodes; None before the first."""
+        last = list(self.values)[-episodes:]
+        return sum(last) / len(last) if last else None
 
     def state_dict(self) -> dict[str, Any]:
         return {"values": list(self.values)}
@@ -67,10 +72,22 @@ class RecentReturns:
         self.values = deque(map(float, state["values"]), maxlen=RETURN_WINDOW)
 
 
+class Curriculum(Stateful, Protocol):
+    """What decides on the environments of the run: stages, or tasks chosen episode by episode."""
+
+    has_stages: bool
+
+    def advance(self) -> Switch | None: ...
+
+    def metrics(self) -> Mapping[str, float]: ...
+
+
 class Run:
     """A training run as its algorithm sees it. Used by one thread.
 
-    `on_begin` is called when the checkpoint was found to fit, before the first step.
+    `on_begin` is called when the checkpoint was found to fit, before the first step. `compiled`
+    makes of a function what the run computes with. The mean return of the last
+    `averaged_episodes` is logged with every episode; 0: it is not.
     """
 
     def __init__(
@@ -83,7 +100,10 @@ class Run:
         checkpoints: Checkpoints | None = None,
         description: Mapping[str, Any] | None = None,
         resume_from: Checkpoint | None = None,
+        curriculum: Curriculum | None = None,
         on_begin: Callable[[], None] = lambda: None,
+        averaged_episodes: int = 0,
+        compiled: Compiler | None = None,
     ) -> None:
         self.total_timesteps = total_timesteps
         self.seed = seed
@@ -91,15 +111,19 @@ class Run:
         self.rng = np.random.default_rng(seed)
         self.should_stop = False
         self.has_begun = False
+        self.has_cut = False
         self.budget = TimeBudget()
+        self.compiled = compiled or Compiler()
         self._channel = channel
         self._sinks = list(sinks)
         self._status = StatusLines()
         self._checkpoints = checkpoints
         self._description = dict(description or {})
         self._resume_from = resume_from
+        self._curriculum = curriculum
         self._on_begin = on_begin
         self._returns = RecentReturns()
+        self._averaged_episodes = averaged_episodes
         self._first_step = self.step
         self._started = time.perf_counter()
 
@@ -114,6 +138,8 @@ class Run:
         tracked = {**parts, "random": RandomState(self.rng), "returns": self._returns}
         if isinstance(envs, Stateful):
             tracked["normaliser"] = envs
+        if self._curriculum is not None:
+            tracked["curriculum"] = self._curriculum
         if self._checkpoints is not None:
             self._checkpoints.track(tracked, replay)
             if self._resume_from is not None:
@@ -122,6 +148,8 @@ class Run:
                 envs.rebuild()
         self.has_begun = True
         self._on_begin()
+        if self._curriculum is not None and self._resume_from is None:
+            self.log(self._curriculum.metrics())
         obs = envs.reset(cut_seed(self.seed, self.step))
         self._started = time.perf_counter()
         self.budget = TimeBudget()
@@ -132,15 +160,32 @@ class Run:
 
         A scheduled one is a clean cut: environments are closed, built and seeded anew, so that
         what follows depends on the checkpoint alone. A run that is to stop leaves an extra one
-        where none is due. Returns the observations to go on from.
+        where none is due. A stage of a curriculum ends here as well, before a checkpoint, which
+        then is of the next stage. Returns the observations to go on from; `has_cut` says afterwards
+        whether they are of new episodes, which a recurrent state must not reach.
         """
-        if self._checkpoints is None:
-            return obs
-        if self._checkpoints.is_due(self.step):
+        has_new_stage = self._curriculum is not None and self._advance(self._curriculum)
+        is_due = self._checkpoints is not None and self._checkpoints.is_due(self.step)
+        self.has_cut = is_due or has_new_stage
+        if is_due:
             return self._cut(envs)
-        if self.should_stop:
+        if self._checkpoints is not None and self.should_stop:
             self._save(exact=False)
-        return obs
+        return self._renew(envs) if has_new_stage else obs
+
+    def _advance(self, curriculum: Curriculum) -> bool:
+        """Say where the next stage begins, if one does."""
+        switch = curriculum.advance()
+        if switch is None:
+            return False
+        self.log(curriculum.metrics())
+        self._channel.send("stage_changed", step=self.step, **asdict(switch))
+        say(
+            f"step {self.step}: stage {switch.stage + 1} of {switch.stages}, {switch.env_id} "
+            f"({switch.reason})",
+            sys.stdout,
+        )
+        return True
 
     def finish(self, envs: EnvBatch) -> None:
         """Leave a checkpoint of the end, from which the run can be extended.
@@ -153,6 +198,9 @@ class Run:
 
     def _cut(self, envs: EnvBatch) -> Array:
         self._save(exact=True)
+        return self._renew(envs)
+
+    def _renew(self, envs: EnvBatch) -> Array:
         envs.rebuild()
         return envs.reset(cut_seed(self.seed, self.step))
 
@@ -205,29 +253,53 @@ class Run:
 
     def log_episodes(self, episodes: Iterable[Episode]) -> None:
         for episode in episodes:
-            self._returns.values.append(episode.total_reward)
-            self.log(
-                {
-                    "charts/episodic_return": episode.total_reward,
-                    "charts/episodic_length": episode.length,
-                }
-            )
+            player = "" if episode.player is None else f"-player{episode.player}"
+            if (
+                not episode.player
+            ):  # what one player wins another loses: the first one's is the run's
+                self._returns.values.append(episode.total_reward)
+            values = {
+                f"charts/episodic_return{player}": episode.total_reward,
+                f"charts/episodic_length{player}": episode.length,
+            }
+            if self._averaged_episodes:
+                mean = self._returns.mean(self._averaged_episodes)
+                assert mean is not None
+                values["charts/avg_episodic_return"] = mean
+            self.log(values)
+
+    def mean_return(self) -> float | None:
+        """Return the mean return of the last episodes; None before the first."""
+        return self._returns.mean()
+
+    def log_mean_episode(self, total_reward: float, length: float) -> None:
+        """Record the mean of so many episodes that one point is enough."""
+        self._returns.values.append(total_reward)
+        self.log({"charts/episodic_return": total_reward, "charts/episodic_length": length})
 
     def log_update(self, values: Mapping[str, SupportsFloat]) -> None:
         """Record what an update gave, with the steps a second and the time budget."""
         speed = {"charts/SPS": int(self.steps_per_second), **self.budget.shares()}
+        if self._curriculum is not None and not self._curriculum.has_stages:
+            values = {**values, **self._curriculum.metrics()}
         self.log({**values, **speed})
         returns = self._returns.values
         self._status.show(self.step, self.total_timesteps, returns, self.steps_per_second)
 
-    def evaluate(self, play: Callable[[Callable[[], bool]], Iterable[Any]]) -> None:
-        """Record the episodes that `play` yields until it ends or the run is to stop."""
+    def evaluate(self, play: Callable[[Callable[[], bool]], Iterable[Any]]) -> list[float]:
+        """Record the episodes that `play` yields until it ends or the run is to stop.
+
+        Returns their returns.
+        """
+        returns = []
         for episode in play(lambda: self.should_stop):
             values = {
                 "eval/episodic_return": episode.total_reward,
                 "eval/episodic_length": episode.length,
             }
             self.log(values, x=episode.number)
+            returns.append(float(episode.total_reward))
+        return returns
 
     def close(self) -> None:
         if self._checkpoints is not None:

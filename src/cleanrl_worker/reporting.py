@@ -10,13 +10,13 @@ from typing import Any
 
 from cleanrl_worker.analytics import WORKER_TYPE, RunManifest
 from cleanrl_worker.child import AlgorithmProcess
-from cleanrl_worker.child_environment import mask_secrets
 from cleanrl_worker.failure import explain, failed_payload, tail
 from cleanrl_worker.plan import LaunchPlan
 from cleanrl_worker.telemetry import EVALUATION_RETURN, MetricBridge
 from mosaic.contracts.errors import EXIT_FAILED, MosaicError, StorageError
 from mosaic.contracts.manifest import RunStatus
 from mosaic.contracts.paths import RunPaths
+from mosaic.contracts.secrets import mask_secrets
 from mosaic.workers.emitter import EventEmitter
 from mosaic.workers.processes import exit_code_of
 
@@ -34,7 +34,8 @@ class RunReporter:
         self._paths = paths
         self._emitter = emitter
         self._bridge = bridge
-        self._manifest = RunManifest(plan.config, paths)
+        bundle = None if plan.bundle is None else plan.bundle.name
+        self._manifest = RunManifest(plan.config, paths, bundle=bundle, packages=plan.packages)
         self._last_batch: Mapping[str, Any] = {}
         self._identity = {
             "algo": plan.config.algo,
@@ -63,6 +64,8 @@ class RunReporter:
         """Hand on an event of the algorithm's, whose files the manifest lists by then."""
         if event == "checkpoint_loaded":
             self._manifest.came_from(payload)
+        elif event == "stage_changed":
+            self._manifest.stage_changed(payload)
         self.files_changed()
         self._emit(event, **payload)
 

@@ -35,7 +35,19 @@ _OWN = frozenset(
         "dry_run",
     }
 )
-_PACKAGES = ("torch", "numpy", "gymnasium", "mujoco", "box2d", "minigrid", "ale-py")
+_PACKAGES = (
+    "torch",
+    "jax",
+    "flax",
+    "optax",
+    "numpy",
+    "gymnasium",
+    "mujoco",
+    "box2d",
+    "minigrid",
+    "ale-py",
+    "envpool",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +65,7 @@ class Origin:
 def read_origin(path: Path, algo: str) -> Origin:
     """Read what `checkpoint_path` names; one of another algorithm is refused."""
     if path.name.endswith(MODEL_SUFFIX):
-        return Origin(path, weights=load_model(path))
+        return Origin(path, weights=load_model(path).tensors)
     checkpoint = read_checkpoint(path)
     if checkpoint.document["algo"] != algo:
         raise ConfigError(

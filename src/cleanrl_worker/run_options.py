@@ -21,13 +21,23 @@ class RunOptions:
         True, "Use deterministic kernels only.", group="run", runtime_only=True
     )
     torch_threads: int = param(
-        1, "Threads of a torch operation.", range=(1, 256), group="run", runtime_only=True
+        1,
+        "Threads of an operation of torch or JAX.",
+        range=(1, 256),
+        group="run",
+        runtime_only=True,
     )
     cuda: bool = param(False, "Use a GPU.", group="run", runtime_only=True)
+    compile: bool = param(
+        False, "Compile the losses and their gradients.", group="run", runtime_only=True
+    )
+    cudagraphs: bool = param(
+        False, "Replay them as CUDA graphs on a GPU.", group="run", runtime_only=True
+    )
     env_backend: str = param(
         "auto",
         "How the environments are stepped; auto takes the fastest that the environment has.",
-        choices=("auto", "sync", "async", "native", "envpool"),
+        choices=("auto", "sync", "async", "native", "envpool", "jax"),
         group="run",
         runtime_only=True,
     )
@@ -79,6 +89,12 @@ class RunOptions:
     )
     checkpoint_path: str | None = param(
         None, "Checkpoint to resume from.", group="saving", runtime_only=True
+    )
+    curriculum_schedule: str | None = param(
+        None, "Stages of a curriculum, as JSON.", group="run", runtime_only=True
+    )
+    curriculum: str | None = param(
+        None, "Curriculum engine, method and tasks, as JSON.", group="run", runtime_only=True
     )
     dry_run: bool = param(
         False, "Build everything, take one step, train nothing.", group="run", runtime_only=True

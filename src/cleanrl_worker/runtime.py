@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from cleanrl_worker.child import AlgorithmProcess
 from cleanrl_worker.config import CleanRLWorkerConfig
 from cleanrl_worker.failure import rejection
+from cleanrl_worker.lane_settings import lane_variables
 from cleanrl_worker.plan import LaunchPlan, plan_launch
 from cleanrl_worker.reporting import RunReporter
-from cleanrl_worker.run_directory import RunDirectory
 from cleanrl_worker.stopping import STOP_GRACE_S, Stopper, StopRequests
 from cleanrl_worker.telemetry import MetricBridge
+from cleanrl_worker.wandb_sink import wandb_variables
 from mosaic.contracts.errors import EXIT_OK, MosaicError
 from mosaic.contracts.events import HEARTBEAT_INTERVAL_S, METRIC_INTERVAL_S
 from mosaic.contracts.paths import RunPaths, VarPaths
 from mosaic.workers.emitter import EventEmitter
+from mosaic.workers.run_directory import RunDirectory
 
 _LOG = logging.getLogger(__name__)
 
@@ -37,7 +40,10 @@ _USUAL = Timing()
 
 
 class CleanRLWorkerRuntime:
-    """Run one config. `launcher` stands in for the command that its mode is started with."""
+    """Run one config. `launcher` stands in for the command that its mode is started with.
+
+    `announce` is called with the resolved config before anything is created or started.
+    """
 
     def __init__(
         self,
@@ -46,17 +52,21 @@ class CleanRLWorkerRuntime:
         emitter: EventEmitter,
         *,
         launcher: Sequence[str] | None = None,
+        announce: Callable[[CleanRLWorkerConfig], None] | None = None,
         timing: Timing = _USUAL,
     ) -> None:
         self._config = config
         self._var_paths = var_paths
         self._emitter = emitter
         self._launcher = launcher
+        self._announce = announce
         self._timing = timing
 
     def run(self) -> int:
         """Train or evaluate, and return the exit code; what cannot be run is a MosaicError."""
         plan = plan_launch(self._config)
+        if self._announce is not None:
+            self._announce(plan.config)
         paths = self._var_paths.run(plan.config.run_id, plan.config.mode)
         with StopRequests() as requests:
             directory = RunDirectory.claim(paths)
@@ -64,7 +74,7 @@ class CleanRLWorkerRuntime:
             reporter = RunReporter(plan, paths, self._emitter, bridge)
             try:
                 reporter.started()
-                child = _start(plan, paths, self._launcher or plan.launcher)
+                child = _start(plan, paths, self._launcher)
                 _LOG.info("process %d runs %s %s", child.pid, plan.config.algo, plan.arguments)
                 supervision = _Supervision(child, reporter, bridge, requests, self._timing)
                 supervision.follow()
@@ -75,14 +85,20 @@ class CleanRLWorkerRuntime:
             return supervision.conclude(paths)
 
 
-def _start(plan: LaunchPlan, paths: RunPaths, launcher: Sequence[str]) -> AlgorithmProcess:
+def _start(plan: LaunchPlan, paths: RunPaths, launcher: Sequence[str] | None) -> AlgorithmProcess:
     return AlgorithmProcess.start(
-        [*launcher, plan.config.algo, *plan.arguments],
+        plan.command(launcher),
         cwd=paths.root,
         stdout=paths.stdout_log,
         stderr=paths.stderr_log,
         run_id=plan.config.run_id,
-        secrets=plan.config.secrets,
+        variables={
+            **lane_variables(plan.config.options),
+            **wandb_variables(plan.config.options, os.environ),
+            **plan.variables,
+            **plan.config.secrets,
+        },
+        code=plan.code,
     )
 
 
@@ -136,6 +152,9 @@ class _Supervision:
             self._finished = message
         elif kind == "evaluation_batch":
             self._reporter.evaluation_batch(self._child, message)
+        elif kind == "note":
+            _LOG.warning("%s", message.get("text"))
+            self._reporter.files_changed()
         elif kind == "model_saved":
             self._reporter.files_changed()
         elif kind != "summary":

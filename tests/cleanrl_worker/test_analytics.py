@@ -20,7 +20,7 @@ from tests.cleanrl_worker.fake_algorithm import write_document
 # contract.md, section 7.
 KEYS = {
     "schema_version", "run_id", "worker_type", "algo", "env_id", "seed", "mode", "status",
-    "artifacts", "metrics", "resources", "requirements", "lineage", "notes",
+    "artifacts", "metrics", "resources", "requirements", "lineage", "curriculum", "notes",
     "tensorboard_dir", "wandb_run_path", "wandb_run_id", "optuna_db_path", "checkpoints_dir",
     "checkpoints",
 }  # fmt: skip

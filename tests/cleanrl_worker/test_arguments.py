@@ -211,14 +211,6 @@ def test_a_name_of_files_cannot_leave_the_run_directory() -> None:
 @pytest.mark.parametrize(
     ("extras", "feature"),
     [
-        ({"track_wandb": True}, "track_wandb=true: W&B tracking"),
-        ({"upload_model": True}, "upload_model=true: Uploading models"),
-        ({"mode": "interactive"}, "mode=interactive: Interactive stepping"),
-        ({"auto_resume": True}, "auto_resume=true: Resuming a crashed run by itself"),
-        ({"curriculum_schedule": [{"env_id": "a"}]}, "curriculum_schedule: Curricula"),
-        ({"curriculum": {"engine": "syllabus"}}, "curriculum: Curricula"),
-        ({"cleanrl_home": "/x"}, "cleanrl_home=/x: Running a script of a CleanRL checkout"),
-        ({"bundle": "atari"}, "bundle=atari: Dependency bundles"),
         ({"teacher_policy_path": "p"}, "teacher_policy_path=p: Learning from a teacher"),
         ({"teacher_model_exp_name": "p"}, "teacher_model_exp_name=p: Learning from a teacher"),
         ({"train_teacher_steps": 5}, "train_teacher_steps=5: Learning from a teacher"),
@@ -230,9 +222,17 @@ def test_what_is_still_to_come_is_refused_in_one_line(extras: dict[str, Any], fe
 
 def test_leaving_it_off_is_fine() -> None:
     off = {row.setting: None for row in NOT_IN_THIS_VERSION if not row.setting.startswith("--")}
-    off.pop("algo")
     off.pop("teacher_model_exp_name")  # no reserved key, so a null would be a hyperparameter's
     plan_launch(config(**{**off, "track_wandb": False, "upload_model": False}))
+
+
+def test_a_run_that_no_daemon_watches_is_told_that_nobody_resumes_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("MOSAIC_RUN_TOKEN", raising=False)
+    assert "only the trainer daemon" in plan_launch(config(auto_resume=True)).warnings[0]
+    monkeypatch.setenv("MOSAIC_RUN_TOKEN", "0" * 64)
+    assert plan_launch(config(auto_resume=True)).warnings == ()
 
 
 def test_an_absent_seed_is_drawn_and_recorded() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from gymnasium import spaces
 
-from cleanrl_worker.distributions import Categorical, DiagonalGaussian, distribution_for
+from cleanrl_worker.distributions import Branches, Categorical, DiagonalGaussian, distribution_for
 
 
 def test_a_discrete_space_is_sampled_as_its_logits_say() -> None:
@@ -48,3 +48,30 @@ def test_gaussian_log_probs_and_entropies_are_torchs() -> None:
     reference = torch.distributions.Normal(outputs[:, :3], outputs[:, 3:].exp())
     torch.testing.assert_close(log_probs, reference.log_prob(actions).sum(-1))
     torch.testing.assert_close(entropies, reference.entropy().sum(-1))
+
+
+def test_branches_are_chosen_independently() -> None:
+    distribution = distribution_for(spaces.MultiDiscrete([2, 3]))
+    shares = np.array([[0.1, 0.9, 0.2, 0.5, 0.3]], np.float32)
+    logits = np.log(shares).repeat(50_000, 0)
+
+    actions = distribution.sample(logits, distribution.noise(np.random.default_rng(0), 50_000))
+
+    assert actions.shape == (50_000, 2)
+    found = [np.bincount(actions[:, 0]), np.bincount(actions[:, 1])]
+    np.testing.assert_allclose(np.concatenate(found) / 50_000, shares[0], atol=0.01)
+    assert distribution.mode(logits[:1]).tolist() == [[1, 1]]
+
+
+def test_a_branched_actions_log_prob_and_entropy_are_those_of_its_branches_together() -> None:
+    outputs = torch.randn(64, 5)
+    actions = torch.stack((torch.randint(2, (64,)), torch.randint(3, (64,))), 1)
+    branches = Branches(spaces.MultiDiscrete([2, 3]))
+    log_probs, entropies = branches.log_prob_and_entropy(outputs, actions)
+
+    first = torch.distributions.Categorical(logits=outputs[:, :2])
+    second = torch.distributions.Categorical(logits=outputs[:, 2:])
+    expected = first.log_prob(actions[:, 0]) + second.log_prob(actions[:, 1])
+    torch.testing.assert_close(log_probs, expected)
+    torch.testing.assert_close(branches.log_prob(outputs, actions), expected)
+    torch.testing.assert_close(entropies, first.entropy() + second.entropy())

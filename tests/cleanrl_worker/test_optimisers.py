@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from cleanrl_worker.agents.targets import Target
-from cleanrl_worker.optimisers import Adam, RAdam
+from cleanrl_worker.optimisers import Adam, AdamW, RAdam
 
 
 def network() -> nn.Sequential:
@@ -24,8 +24,8 @@ def loss_of(model: nn.Module, batch: int) -> Tensor:
 
 @pytest.mark.parametrize(
     ("ours", "theirs"),
-    [(Adam, torch.optim.Adam), (RAdam, torch.optim.RAdam)],
-    ids=["Adam", "RAdam"],
+    [(Adam, torch.optim.Adam), (AdamW, torch.optim.AdamW), (RAdam, torch.optim.RAdam)],
+    ids=["Adam", "AdamW", "RAdam"],
 )
 def test_steps_are_torchs(ours, theirs) -> None:
     model = network()

@@ -30,7 +30,7 @@ class Trained:
 
 def train(directory: Path, algo: str, *flags: str) -> Trained:
     directory.mkdir()
-    with _as_a_process(directory):
+    with as_a_process(directory):
         assert launcher.main([algo, "--tensorboard-dir=None", *flags]) == 0
     (model,) = directory.glob("runs/*/*.cleanrl_model")
     (checkpoint,) = directory.glob("runs/*/checkpoints/*.ckpt")
@@ -40,13 +40,13 @@ def train(directory: Path, algo: str, *flags: str) -> Trained:
 def run_evaluator(directory: Path, *arguments: str) -> tuple[int, str]:
     """Run the evaluation process's main function, and return its exit code and its stderr."""
     stderr = io.StringIO()
-    with _as_a_process(directory), contextlib.redirect_stderr(stderr):
+    with as_a_process(directory), contextlib.redirect_stderr(stderr):
         code = evaluator.main(arguments)
     return code, stderr.getvalue()
 
 
 @contextlib.contextmanager
-def _as_a_process(directory: Path) -> Iterator[None]:
+def as_a_process(directory: Path) -> Iterator[None]:
     """Let `main` have a working directory, and give back the signals that it handles."""
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     with contextlib.chdir(directory), contextlib.redirect_stdout(io.StringIO()):

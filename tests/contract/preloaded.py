@@ -1,5 +1,6 @@
 """What the fork server imports once."""
 
+import envpool  # noqa: F401 - it takes seconds to import
 import gymnasium  # noqa: F401
 import torch
 

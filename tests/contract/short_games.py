@@ -1,4 +1,9 @@
-"""An Atari game that ends soon: cuts come after two of the longest games, and those take hours."""
+"""Atari games that end soon: cuts come after two of the longest games, and those take hours."""
+
+import importlib.machinery
+import sys
+import types
+from typing import Any
 
 import ale_py
 import gymnasium as gym
@@ -13,3 +18,17 @@ gym.register(
     _breakout.entry_point,
     kwargs={**_breakout.kwargs, "max_num_frames_per_episode": 4 * STEPS},
 )
+
+
+def _parallel_env(auto_rom_install_path: str, **options: Any) -> Any:
+    from cleanrl_worker.envs.players import load_game
+
+    return load_game("pong_v3", max_cycles=4 * STEPS, **options)
+
+
+# PettingZoo's name of a game is that of a module.
+SHORT_PONG = "short_pong_v0"
+_module = types.ModuleType(f"pettingzoo.atari.{SHORT_PONG}")
+_module.__spec__ = importlib.machinery.ModuleSpec(_module.__name__, None)
+_module.parallel_env = _parallel_env  # type: ignore[attr-defined]
+sys.modules[_module.__name__] = _module

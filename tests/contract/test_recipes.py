@@ -14,24 +14,38 @@ from cleanrl_worker.recipes import RECIPES, Recipe
 from mosaic.contracts.errors import EXIT_OK, EXIT_TERMINATED
 from mosaic.contracts.metrics import find_metric
 from tests.contract.forked import launched
-from tests.contract.short_games import SHORT_GAME, STEPS
+from tests.contract.short_games import SHORT_GAME, SHORT_PONG, STEPS
 
 EVERY_RECIPE = pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+# Its whole rollout is compiled anew after every cut, which takes minutes on a slow core.
+COMPILED_LONG = {"ppo_atari_envpool_xla_jax_scan"}
+EVERY_RECIPE_RESUMED = pytest.mark.parametrize(
+    "recipe",
+    [
+        pytest.param(recipe, id=name, marks=pytest.mark.slow if name in COMPILED_LONG else ())
+        for name, recipe in RECIPES.items()
+    ],
+)
 GRACE_S = 10.0
+LONGEST = {"Pendulum-v1": 200, "ProofofMemory-v0": 16}  # steps of an episode; CartPole has 500
 
 
 def flags(recipe: Recipe, **changes: Any) -> list[str]:
     values = {**recipe.smoke, **changes}
-    if "atari" in recipe.env_families:
-        values["env_id"] = SHORT_GAME
+    if is_game(recipe):
+        values["env_id"] = SHORT_PONG if "pettingzoo" in recipe.env_families else SHORT_GAME
     return [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
+
+
+def is_game(recipe: Recipe) -> bool:
+    """Say whether it is tried on a short game: where its smallest settings name nothing else."""
+    games = {"atari", "pettingzoo"} & set(recipe.env_families)
+    return bool(games) and "env_id" not in recipe.smoke
 
 
 def long_run(recipe: Recipe) -> dict[str, Any]:
     """Return settings of a run with two cuts, between which the longest episodes fit."""
-    episode = 200 if recipe.smoke.get("env_id") == "Pendulum-v1" else 500
-    if "atari" in recipe.env_families:
-        episode = STEPS
+    episode = STEPS if is_game(recipe) else LONGEST.get(recipe.smoke.get("env_id"), 500)
     interval = 2 * episode * 2
     return {
         "total_timesteps": 3 * interval,
@@ -58,11 +72,23 @@ def test_tuned_rows_are_settings_that_it_accepts(recipe: Recipe) -> None:
         assert prepare(recipe.name, [*given, "--dry-run"]).options.env_id == row.env_id
 
 
-@EVERY_RECIPE
+@EVERY_RECIPE_RESUMED
 def test_a_resumed_run_ends_with_the_same_weights_and_metrics(
     recipe: Recipe, tmp_path: Path
 ) -> None:
-    with launched(tmp_path / "whole", recipe.name, *flags(recipe, **long_run(recipe))) as whole:
+    assert_a_resumed_run_ends_the_same(recipe, tmp_path)
+
+
+def test_so_does_one_with_games_in_ale_pys_vector_environment(tmp_path: Path) -> None:
+    native = {"env_backend": "native"}
+    last = assert_a_resumed_run_ends_the_same(RECIPES["ppo_atari"], tmp_path, **native)
+    assert native.items() <= json.loads((last / "checkpoint.json").read_text())["settings"].items()
+
+
+def assert_a_resumed_run_ends_the_same(recipe: Recipe, tmp_path: Path, **changes: Any) -> Path:
+    """Train to the end, again from the first cut on, and return the last checkpoint of that."""
+    settings = flags(recipe, **long_run(recipe), **changes)
+    with launched(tmp_path / "whole", recipe.name, *settings) as whole:
         assert whole.wait() == EXIT_OK, whole.output
     cut = whole.checkpoints[0]
     with launched(tmp_path / "rest", recipe.name, f"--checkpoint-path={cut}") as rest:
@@ -74,6 +100,7 @@ def test_a_resumed_run_ends_with_the_same_weights_and_metrics(
     assert points(rest.rows(), after=step) == expected
     assert any(tag.startswith("losses/") for tag, _, _ in expected)
     assert sum(tag == "eval/episodic_return" for tag, _, _ in expected) == 10
+    return rest.checkpoints[-1]
 
 
 def points(rows: list[dict[str, Any]], *, after: int) -> list[tuple[str, int, float]]:

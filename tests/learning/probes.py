@@ -86,6 +86,20 @@ class MatchTheSign(Probe):
         return 1.0 if int(action) == (self._sign > 0) else -1.0
 
 
+class RecallTheSign(Probe):
+    """Shows the sign in the first step alone, and pays 1 for naming it in the last, else -1."""
+
+    length = 4
+
+    def _observe(self) -> np.ndarray:
+        return np.array([self._sign if self._steps == 0 else 0.0], np.float32)
+
+    def pay(self, action: Any) -> float:
+        if self._steps < self.length - 1:
+            return 0.0
+        return 1.0 if int(action) == (self._sign > 0) else -1.0
+
+
 class ReachTheSign(Probe):
     """Pays the less, the farther a continuous action is from half the observation."""
 

@@ -22,11 +22,11 @@ class Trained:
 
     def __init__(self, algorithm: ModuleType, agent: nn.Module, envs: SyncEnvs) -> None:
         self.agent = agent
-        self._choose = algorithm.policy(agent, envs.action_space, CPU)
+        self.choose = algorithm.policy(agent, envs.action_space, CPU)
 
     def actions(self, *observations: float) -> list[Any]:
         """Return the greedy actions for observations of one number each."""
-        chosen: list[Any] = self._choose(rows(*observations), None).tolist()
+        chosen: list[Any] = self.choose(rows(*observations), None).tolist()
         return chosen
 
 

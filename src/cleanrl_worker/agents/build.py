@@ -7,16 +7,23 @@ import math
 import gymnasium as gym
 from torch import nn
 
+from cleanrl_worker.agents.encoders import is_picture
+from cleanrl_worker.agents.layout import PICTURES
 from cleanrl_worker.agents.minigrid import VIEW as MINIGRID_VIEW
 from cleanrl_worker.agents.minigrid import MinigridAgent
 from cleanrl_worker.agents.mlp import GaussianMLPAgent, MLPAgent
 from cleanrl_worker.agents.nature import (
-    PICTURES,
     NatureAgent,
     NatureCategoricalQNetwork,
     NatureQNetwork,
+    NormalisedNatureQNetwork,
 )
-from cleanrl_worker.agents.q_networks import CategoricalQNetwork, QNetwork, count_actions
+from cleanrl_worker.agents.q_networks import (
+    CategoricalQNetwork,
+    NormalisedQNetwork,
+    QNetwork,
+    count_actions,
+)
 
 
 def build_actor_critic(
@@ -26,8 +33,8 @@ def build_actor_critic(
         return GaussianMLPAgent(observation_space.shape, math.prod(action_space.shape))
     assert isinstance(action_space, gym.spaces.Discrete), action_space
     actions = int(action_space.n)
-    if observation_space.shape == PICTURES:
-        return NatureAgent(actions)
+    if is_picture(observation_space):
+        return NatureAgent(actions, observation_space.shape[0])
     if observation_space.shape == MINIGRID_VIEW:
         return MinigridAgent(actions)
     return MLPAgent(observation_space.shape, actions, shared_trunk)
@@ -40,6 +47,15 @@ def build_q_network(
     if observation_space.shape == PICTURES:
         return NatureQNetwork(actions)
     return QNetwork(observation_space.shape, actions)
+
+
+def build_normalised_q_network(
+    observation_space: gym.spaces.Box, action_space: gym.Space[object]
+) -> NormalisedQNetwork | NormalisedNatureQNetwork:
+    actions = count_actions(action_space)
+    if observation_space.shape == PICTURES:
+        return NormalisedNatureQNetwork(actions)
+    return NormalisedQNetwork(observation_space.shape, actions)
 
 
 def build_categorical_q_network(

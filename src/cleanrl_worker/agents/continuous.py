@@ -7,7 +7,7 @@ import math
 import gymnasium as gym
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import relu
+from torch.nn.functional import relu_
 
 HIDDEN = 256
 LOG_STD_MIN, LOG_STD_MAX = -5.0, 2.0
@@ -28,7 +28,7 @@ class BoundedActor(nn.Module):
         self.register_buffer("action_bias", ((high + low) / 2).float())
 
     def features(self, obs: Tensor) -> Tensor:
-        return relu(self.fc2(relu(self.fc1(obs.float().flatten(1)))))
+        return relu_(self.fc2(relu_(self.fc1(obs.float().flatten(1)))))
 
 
 class DeterministicActor(BoundedActor):
@@ -78,5 +78,5 @@ class Critic(nn.Module):
 
     def forward(self, obs: Tensor, actions: Tensor) -> Tensor:
         x = torch.cat((obs.float().flatten(1), actions.flatten(1)), 1)
-        values: Tensor = self.fc3(relu(self.fc2(relu(self.fc1(x))))).squeeze(-1)
+        values: Tensor = self.fc3(relu_(self.fc2(relu_(self.fc1(x))))).squeeze(-1)
         return values

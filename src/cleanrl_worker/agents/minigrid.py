@@ -26,25 +26,33 @@ class MinigridAgent(nn.Module):
 
     def __init__(self, outputs: int) -> None:
         super().__init__()
-        rows, columns, channels = VIEW
-        self.encoder = nn.Sequential(
-            conv(channels, 32, 3, padding=1),
-            nn.ReLU(),
-            conv(32, CHANNELS, 3, padding=1),
-            nn.ReLU(),
-            conv(CHANNELS, CHANNELS, 3, padding=1),
-            nn.ReLU(),
-            nn.Flatten(),
-            linear(CHANNELS * rows * columns, FEATURES),
-        )
+        self.encoder = view_layers()
         self.critic = _head(1, gain=1.0)
         self.actor = _head(outputs, gain=0.01)
 
     def forward(self, obs: Tensor) -> tuple[Tensor, Tensor]:
         """Return the actor's outputs and the values, one row an observation."""
-        pictures = obs.permute(0, 3, 1, 2).to(torch.float32) * SCALE
-        features = self.encoder(pictures)
+        features = self.encoder(scaled_view(obs))
         return self.actor(features), self.critic(features).squeeze(-1)
+
+
+def view_layers() -> nn.Sequential:
+    """Return the layers from scaled views to features."""
+    rows, columns, channels = VIEW
+    return nn.Sequential(
+        conv(channels, 32, 3, padding=1),
+        nn.ReLU(),
+        conv(32, CHANNELS, 3, padding=1),
+        nn.ReLU(),
+        conv(CHANNELS, CHANNELS, 3, padding=1),
+        nn.ReLU(),
+        nn.Flatten(),
+        linear(CHANNELS * rows * columns, FEATURES),
+    )
+
+
+def scaled_view(obs: Tensor) -> Tensor:
+    return obs.permute(0, 3, 1, 2).to(torch.float32) * SCALE
 
 
 def _head(outputs: int, gain: float) -> nn.Sequential:

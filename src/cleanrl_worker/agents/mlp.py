@@ -25,12 +25,12 @@ class MLPAgent(nn.Module):
         inputs = math.prod(obs_shape)
         self.trunk: nn.Sequential | None = None
         if shared_trunk:
-            self.trunk = _hidden_layers(inputs)
+            self.trunk = hidden_layers(inputs)
             self.critic = nn.Sequential(linear(HIDDEN, 1, gain=1.0))
             self.actor = nn.Sequential(linear(HIDDEN, outputs, gain=0.01))
         else:
-            self.critic = _hidden_layers(inputs).append(linear(HIDDEN, 1, gain=1.0))
-            self.actor = _hidden_layers(inputs).append(linear(HIDDEN, outputs, gain=0.01))
+            self.critic = hidden_layers(inputs).append(linear(HIDDEN, 1, gain=1.0))
+            self.actor = hidden_layers(inputs).append(linear(HIDDEN, outputs, gain=0.01))
 
     def forward(self, obs: Tensor) -> tuple[Tensor, Tensor]:
         """Return the actor's outputs and the values, one row an observation."""
@@ -40,7 +40,7 @@ class MLPAgent(nn.Module):
         return self.actor(features), self.critic(features).squeeze(-1)
 
 
-def _hidden_layers(inputs: int) -> nn.Sequential:
+def hidden_layers(inputs: int) -> nn.Sequential:
     return nn.Sequential(linear(inputs, HIDDEN), nn.Tanh(), linear(HIDDEN, HIDDEN), nn.Tanh())
 
 
@@ -53,8 +53,8 @@ class GaussianMLPAgent(nn.Module):
     def __init__(self, obs_shape: tuple[int, ...], action_size: int) -> None:
         super().__init__()
         inputs = math.prod(obs_shape)
-        self.critic = _hidden_layers(inputs).append(linear(HIDDEN, 1, gain=1.0))
-        self.actor_mean = _hidden_layers(inputs).append(linear(HIDDEN, action_size, gain=0.01))
+        self.critic = hidden_layers(inputs).append(linear(HIDDEN, 1, gain=1.0))
+        self.actor_mean = hidden_layers(inputs).append(linear(HIDDEN, action_size, gain=0.01))
         self.actor_logstd = nn.Parameter(torch.zeros(1, action_size))
 
     def forward(self, obs: Tensor) -> tuple[Tensor, Tensor]:

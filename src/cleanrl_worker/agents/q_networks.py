@@ -10,6 +10,8 @@ from torch import Tensor, nn
 
 from cleanrl_worker.agents.layers import linear
 
+NORMALISED_FEATURES = 84
+
 
 def count_actions(space: gym.Space[object]) -> int:
     assert isinstance(space, gym.spaces.Discrete), space
@@ -59,20 +61,26 @@ class NormalisedQNetwork(nn.Module):
 
     def __init__(self, obs_shape: tuple[int, ...], actions: int) -> None:
         super().__init__()
-        self.network = nn.Sequential(
-            linear(math.prod(obs_shape), 120),
-            nn.LayerNorm(120),
-            nn.ReLU(),
-            linear(120, 84),
-            nn.LayerNorm(84),
-            nn.ReLU(),
-            linear(84, actions),
+        self.network = normalised_layers(math.prod(obs_shape)).append(
+            linear(NORMALISED_FEATURES, actions)
         )
 
     def forward(self, obs: Tensor) -> Tensor:
         """Return a row of action values for every observation."""
         values: Tensor = self.network(obs.float().flatten(1))
         return values
+
+
+def normalised_layers(inputs: int) -> nn.Sequential:
+    """Return the layers from flat observations to features."""
+    return nn.Sequential(
+        linear(inputs, 120),
+        nn.LayerNorm(120),
+        nn.ReLU(),
+        linear(120, NORMALISED_FEATURES),
+        nn.LayerNorm(NORMALISED_FEATURES),
+        nn.ReLU(),
+    )
 
 
 def _two_layers(inputs: int, outputs: int) -> nn.Sequential:

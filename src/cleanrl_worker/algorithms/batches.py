@@ -23,6 +23,19 @@ def check_batches(
         )
 
 
+def check_sequences(
+    num_envs: int, num_steps: int, num_minibatches: int, total_timesteps: int
+) -> None:
+    """Refuse minibatches that cannot be whole sequences, as a recurrent network needs them."""
+    if num_envs % num_minibatches:
+        raise ConfigError(
+            f"num_minibatches={num_minibatches} does not divide num_envs={num_envs}: a minibatch "
+            "is made of whole sequences, one an environment. "
+            f"Use {_nearest_divisors(num_envs, num_minibatches)}."
+        )
+    check_batches(num_envs, num_steps, num_minibatches, total_timesteps)
+
+
 def check_replay(
     buffer_size: int, num_envs: int, learning_starts: int, total_timesteps: int
 ) -> None:

@@ -128,7 +128,7 @@ def update(
 ) -> dict[str, Tensor]:
     """Take one gradient step on sampled transitions, and return what CleanRL logs of it."""
     batch = replay.sample(run.rng, config.batch_size, device)
-    cross_entropy, values = loss(agent, target, batch, config.gamma)
+    cross_entropy, values = run.compiled(loss)(agent, target, batch, config.gamma)
     optimizer.zero_grad()
     cross_entropy.backward()
     optimizer.step()

@@ -98,7 +98,7 @@ def update(
 ) -> dict[str, Tensor]:
     """Take one gradient step on sampled transitions, and return what CleanRL logs of it."""
     batch = replay.sample(run.rng, config.batch_size, device)
-    td_loss, values = loss(agent, target, batch, config.gamma)
+    td_loss, values = run.compiled(loss)(agent, target, batch, config.gamma)
     optimizer.zero_grad()
     td_loss.backward()
     optimizer.step()

@@ -1,9 +1,10 @@
 """Proximal policy optimisation (Schulman et al. 2017).
 
 Implemented: the clipped surrogate, GAE, value clipping, entropy bonus, annealed learning rate,
-advantages normalised by minibatch, early stopping by KL; CleanRL's `ppo`, `ppo_atari`
-and `ppo_continuous_action` by defaults and tags. With `rpo_alpha`: robust policy optimisation
-(Rahman and Xue 2022), which perturbs the means of a Gaussian policy in updates.
+advantages normalised by minibatch, early stopping by KL; CleanRL's `ppo`, `ppo_atari`,
+`ppo_atari_envpool`, `ppo_pettingzoo_ma_atari` and `ppo_continuous_action` by defaults and tags.
+With `rpo_alpha`: robust policy optimisation (Rahman and Xue 2022), which perturbs the means of a
+Gaussian policy in updates.
 Changed: a truncated episode is bootstrapped from its last observation instead of being treated as
 terminated, and environments are reset in the step in which they end.
 """
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 
 from cleanrl_worker.agents.build import build_actor_critic
 from cleanrl_worker.agents.inference import Forward, inference
+from cleanrl_worker.agents.layout import laid_out, pick_rows
 from cleanrl_worker.algorithms.batches import check_batches
 from cleanrl_worker.distributions import Distribution, distribution_for, perturb_means
 from cleanrl_worker.envs.observations import Array, row_bytes
@@ -140,12 +142,12 @@ class Batch:
 
     def rows(self, index: Tensor) -> Batch:
         return Batch(
-            self.obs[index],
-            self.actions[index],
-            self.log_probs[index],
-            self.advantages[index],
-            self.returns[index],
-            self.values[index],
+            pick_rows(self.obs, index),
+            self.actions.index_select(0, index),
+            self.log_probs.index_select(0, index),
+            self.advantages.index_select(0, index),
+            self.returns.index_select(0, index),
+            self.values.index_select(0, index),
         )
 
 
@@ -203,7 +205,7 @@ def to_batch(
 
     actions = flat(rollout.actions)
     return Batch(
-        flat(rollout.obs),
+        laid_out(flat(rollout.obs)),
         actions,
         distribution.log_prob(flat(rollout.outputs), actions),
         flat(advantages),
@@ -255,6 +257,7 @@ def update(
     config: Config,
 ) -> dict[str, float]:
     """Take the epochs of gradient steps over one batch, and return what CleanRL logs of them."""
+    loss_of = run.compiled(loss)
     minibatch_size = config.batch_size // config.num_minibatches
     log_ratios: list[Tensor] = []
     parts: dict[str, Tensor] = {}
@@ -264,7 +267,7 @@ def update(
         for index in order.split(minibatch_size):
             if run.should_stop:
                 return {}
-            total, parts = loss(agent, distribution, batch.rows(index), config)
+            total, parts = loss_of(agent, distribution, batch.rows(index), config)
             optimizer.zero_grad()
             total.backward()
             optimizer.step()

@@ -1,8 +1,8 @@
 """Parallelised Q-network (Gallici et al. 2024).
 
 Implemented: Q(lambda) targets over rollouts of parallel environments, layer normalisation in place
-of target network and replay, epsilon-greedy exploration, RAdam; CleanRL's `pqn` by defaults and
-tags.
+of target network and replay, epsilon-greedy exploration, RAdam; CleanRL's `pqn` and
+`pqn_atari_envpool` by defaults and tags.
 Changed: a truncated episode is bootstrapped from its last observation.
 """
 
@@ -16,8 +16,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
+from cleanrl_worker.agents.build import build_normalised_q_network
 from cleanrl_worker.agents.inference import Infer, infer
-from cleanrl_worker.agents.q_networks import NormalisedQNetwork, count_actions
+from cleanrl_worker.agents.layout import laid_out, pick_rows
+from cleanrl_worker.agents.q_networks import NormalisedQNetwork
 from cleanrl_worker.algorithms.batches import check_batches
 from cleanrl_worker.envs.observations import Array, row_bytes
 from cleanrl_worker.envs.vector import EnvBatch
@@ -60,7 +62,8 @@ class Config:
 
 
 def build(config: Config, envs: EnvBatch) -> nn.Module:
-    return NormalisedQNetwork(envs.observation_space.shape, count_actions(envs.action_space))
+    """Make the network that fits the environment's spaces."""
+    return build_normalised_q_network(envs.observation_space, envs.action_space)
 
 
 def storage_bytes(config: Config, envs: EnvBatch) -> int:
@@ -156,14 +159,16 @@ def update(
     def flat(array: Array) -> Tensor:
         return torch.from_numpy(array.reshape(-1, *array.shape[2:])).to(device)
 
-    obs, actions, wanted = flat(rollout.obs), flat(rollout.actions), flat(targets)
+    obs, actions, wanted = laid_out(flat(rollout.obs)), flat(rollout.actions), flat(targets)
+    loss_of = run.compiled(loss)
     losses: dict[str, Tensor] = {}
     for _ in range(config.update_epochs):
         order = torch.from_numpy(run.rng.permutation(config.batch_size)).to(device)
         for index in order.split(config.batch_size // config.num_minibatches):
             if run.should_stop:
                 return {}
-            td_loss, values = loss(agent, obs[index], actions[index], wanted[index])
+            rows = pick_rows(obs, index)
+            td_loss, values = loss_of(agent, rows, actions[index], wanted[index])
             optimizer.zero_grad()
             td_loss.backward()
             optimizer.step()

@@ -21,6 +21,7 @@ from cleanrl_worker.agents.continuous import Critic, SquashedGaussianActor
 from cleanrl_worker.agents.numpy_actors import infer_gaussian
 from cleanrl_worker.agents.targets import Target, frozen
 from cleanrl_worker.algorithms.batches import check_replay
+from cleanrl_worker.compiling import Compiler
 from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.exploration import uniform_actions
@@ -122,16 +123,16 @@ def critic_losses(
 def actor_loss(agent: Agent, batch: Transitions, alpha: Tensor) -> tuple[Tensor, Tensor]:
     """Return the entropy-weighted loss of the actor, and its actions' log probabilities."""
     actions, log_probs = agent.actor.sample(batch.obs)
-    with frozen(agent.critics):
-        values = torch.min(*agent.critics(batch.obs, actions))
+    values = torch.min(*agent.critics(batch.obs, actions))
     return (alpha * log_probs - values).mean(), log_probs.detach()
 
 
 class Learner:
     """The networks' optimisers, and the order in which they learn from each other."""
 
-    def __init__(self, agent: Agent, config: Config) -> None:
+    def __init__(self, agent: Agent, config: Config, compiled: Compiler) -> None:
         self.agent, self.config = agent, config
+        self._critic_losses, self._actor_loss = compiled(critic_losses), compiled(actor_loss)
         self.target = Target(agent.critics)
         self.q_optimizer = Adam(agent.critics.parameters(), config.q_lr)
         self.actor_optimizer = Adam(agent.actor.parameters(), config.policy_lr)
@@ -145,7 +146,7 @@ class Learner:
     def update(self, batch: Transitions, turn: int) -> dict[str, Tensor]:
         """Learn from one batch; return what CleanRL logs of it when it was the actor's turn."""
         config = self.config
-        loss1, loss2, values1, values2 = critic_losses(
+        loss1, loss2, values1, values2 = self._critic_losses(
             self.agent, self.target.network, batch, self.alpha(), config.gamma
         )
         _step(self.q_optimizer, loss1 + loss2)
@@ -167,7 +168,8 @@ class Learner:
         """Catch up on the updates that the actor was not given since its last turn."""
         losses: dict[str, Tensor] = {}
         for _ in range(self.config.policy_frequency):
-            loss, log_probs = actor_loss(self.agent, batch, self.alpha())
+            with frozen(self.agent.critics):
+                loss, log_probs = self._actor_loss(self.agent, batch, self.alpha())
             _step(self.actor_optimizer, loss)
             losses["losses/actor_loss"] = loss
             if self.config.autotune:
@@ -188,7 +190,7 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
     assert isinstance(agent, Agent)
     assert isinstance(envs.action_space, gym.spaces.Box)
     space = envs.action_space
-    learner = Learner(agent, config)
+    learner = Learner(agent, config, run.compiled)
     replay = ReplayBuffer(config.buffer_size, envs.observation_space, space)
     sample_actions = policy(agent, space, device)
     obs = run.begin(

@@ -126,12 +126,12 @@ def critic_losses(
 
 def actor_loss(agent: Agent, batch: Transitions) -> Tensor:
     """Return the first critic's mean value of the actor's actions, negated."""
-    with frozen(agent.qf1):
-        loss: Tensor = -agent.qf1(batch.obs, agent.actor(batch.obs)).mean()
+    loss: Tensor = -agent.qf1(batch.obs, agent.actor(batch.obs)).mean()
     return loss
 
 
 def update(
+    run: Run,
     agent: Agent,
     target: Target[Agent],
     optimizers: tuple[Adam, Adam],
@@ -142,13 +142,16 @@ def update(
 ) -> dict[str, Tensor]:
     """Learn from one batch, and return what CleanRL logs of it when it was the actor's turn."""
     q_optimizer, actor_optimizer = optimizers
-    loss1, loss2, values1, values2 = critic_losses(agent, target.network, batch, config)
+    loss1, loss2, values1, values2 = run.compiled(critic_losses)(
+        agent, target.network, batch, config
+    )
     q_optimizer.zero_grad()
     (loss1 + loss2).backward()
     q_optimizer.step()
     if not is_actors_turn:
         return {}
-    loss = actor_loss(agent, batch)
+    with frozen(agent.qf1):
+        loss = run.compiled(actor_loss)(agent, batch)
     actor_optimizer.zero_grad()
     loss.backward()
     actor_optimizer.step()
@@ -196,6 +199,7 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
             losses: dict[str, Tensor] = {}
             for turn in range(before + 1, run.step + 1):
                 losses = losses | update(
+                    run,
                     agent,
                     target,
                     (q_optimizer, actor_optimizer),

@@ -28,9 +28,9 @@ class AtariGame(gym.Env[Array, int]):
     """One game, prepared as CleanRL's `ppo_atari`, `dqn_atari` and `c51_atari` have it.
 
     A step plays an action for four frames. Its picture is the maximum of the last two, since
-    sprites flicker, in gray and 84x84; an observation is the last four pictures, which after a
-    reset are all the first. A game begins after 1 to 30 frames without an action and, where the
-    game has FIRE, with that. Rewards are clipped to their sign.
+    sprites flicker, in gray and 84x84; an observation is the last four pictures, or `stack`, which
+    after a reset are all the first. A game begins after 1 to 30 frames without an action and, where
+    the game has FIRE, with that. Rewards are clipped to their sign.
 
     A lost life ends an episode; `reset` then goes on with the same game. `finished_game` is the
     score and the length in steps of the game, all its lives, that the last step or reset ended.
@@ -42,7 +42,12 @@ class AtariGame(gym.Env[Array, int]):
     """
 
     def __init__(
-        self, emulator: AtariEnv, *, whole_games: bool = False, noop_max: int = NOOP_MAX
+        self,
+        emulator: AtariEnv,
+        *,
+        whole_games: bool = False,
+        noop_max: int = NOOP_MAX,
+        stack: int = STACK,
     ) -> None:
         self._emulator = emulator
         self._ale = emulator.ale
@@ -50,17 +55,17 @@ class AtariGame(gym.Env[Array, int]):
         self._noop_max = noop_max
         meanings = emulator.get_action_meanings()
         self._actions = [getattr(ale_py.Action, name) for name in meanings]
-        self._fires = len(meanings) > NEXT and meanings[FIRE] == "FIRE"
+        self.fires = len(meanings) > NEXT and meanings[FIRE] == "FIRE"
         frames = self._ale.getInt("max_num_frames_per_episode")
         self.max_steps: int | None = frames // SKIP if frames > 0 else None
         self.spec = emulator.spec
         self.render_mode = emulator.render_mode
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": 60 // SKIP}
         self.action_space = emulator.action_space
-        self.observation_space = spaces.Box(0, 255, (STACK, SIZE, SIZE), np.uint8)
+        self.observation_space = spaces.Box(0, 255, (stack, SIZE, SIZE), np.uint8)
         self.finished_game: tuple[float, int] | None = None
         self._screens = np.zeros((2, *self._ale.getScreenDims()), np.uint8)
-        self._stack = np.zeros((STACK, SIZE, SIZE), np.uint8)
+        self._stack = np.zeros((stack, SIZE, SIZE), np.uint8)
         self._score = 0.0
         self._length = 0
         self._lives = 0
@@ -107,7 +112,7 @@ class AtariGame(gym.Env[Array, int]):
         self._has_begun = True
         self._load(seed)
         self._show_screen()
-        if self._fires:
+        if self.fires:
             self._press_fire()
         if self._is_over():
             self._load(None)
@@ -126,7 +131,7 @@ class AtariGame(gym.Env[Array, int]):
 
     def _begin_life(self) -> None:
         self._play(NOOP)
-        if self._fires and not self._is_over():
+        if self.fires and not self._is_over():
             self._press_fire()
         self._fill_stack()
 
@@ -170,9 +175,11 @@ class AtariGame(gym.Env[Array, int]):
         self.finished_game = (self._score, self._length) if self._is_over() else None
 
 
-def make_game(env_id: str, *, whole_games: bool = False, **options: Any) -> AtariGame:
+def make_game(
+    env_id: str, *, whole_games: bool = False, stack: int = STACK, **options: Any
+) -> AtariGame:
     """Make a game. The id decides whether actions stick; frames are skipped here, and only here."""
     made = gym.make(env_id, disable_env_checker=True, frameskip=1, **options)
     emulator = made.unwrapped
     assert isinstance(emulator, AtariEnv)
-    return AtariGame(emulator, whole_games=whole_games)
+    return AtariGame(emulator, whole_games=whole_games, stack=stack)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cleanrl_worker.envs.registry import ResolvedEnv
+from cleanrl_worker.envs.registry import ATARI, PLAYERS, ResolvedEnv
 from cleanrl_worker.envs.vector import EnvBatch
 from mosaic.contracts.errors import ConfigError
 
@@ -16,7 +16,8 @@ SYNC = "sync"
 ASYNC = "async"
 NATIVE = "native"
 ENVPOOL = "envpool"
-BACKENDS = (SYNC, ASYNC, NATIVE, ENVPOOL)
+JAX = "jax"
+BACKENDS = (SYNC, ASYNC, NATIVE, ENVPOOL, JAX)
 CHOICES = (AUTO, *BACKENDS)
 
 # One array computation costs what six to eight single steps of CartPole cost, whatever the batch.
@@ -30,13 +31,26 @@ FEWEST_CPUS = 4
 
 
 def choose_backend(
-    env: ResolvedEnv, num_envs: int, requested: str, *, video: bool = False, cpus: int = 1
+    env: ResolvedEnv,
+    num_envs: int,
+    requested: str,
+    *,
+    video: bool = False,
+    cpus: int = 1,
+    pooled_games: bool = False,
 ) -> str:
     """Return the backend: the one asked for, or else the fastest with `cpus` processors.
 
-    envpool is never chosen unasked: its tasks are not Gymnasium's in every detail.
+    Never chosen unasked, since they are not Gymnasium's in every detail: envpool's tasks, Atari
+    games in ale-py's vector environment, which emulates no faster, and classic control in JAX. A
+    recipe asks for `pooled_games` where it is made for envpool; ale-py's stand in for them.
     """
     assert requested in CHOICES, requested
+    if env.family == PLAYERS.name and requested not in (AUTO, SYNC):
+        raise ConfigError(
+            f"env_backend={requested!r} is not there for games of several players.",
+            hint=f"Use env_backend={SYNC!r}.",
+        )
     if requested != AUTO:
         if video and requested != SYNC:
             raise ConfigError(
@@ -44,15 +58,19 @@ def choose_backend(
                 hint=f"Use env_backend={SYNC!r}.",
             )
         return requested
-    if video:
+    if video or env.family == PLAYERS.name:
         return SYNC
+    if pooled_games and env.family == ATARI.name:
+        from cleanrl_worker.envs.pooled import is_installed
+
+        return ENVPOOL if is_installed() else NATIVE
     if _has_native(env) and num_envs >= NATIVE_FROM_ENVS:
         return NATIVE
     return ASYNC if _processes_win(env.step_us, num_envs, cpus) else SYNC
 
 
 def build_backend(name: str, env: ResolvedEnv, num_envs: int, cpus: int | None) -> EnvBatch:
-    """Build a batch with any backend but the sync one; each is imported when it is needed."""
+    """Build a batch with a backend of its own; each is imported when it is needed."""
     return _BUILDERS[name](env, num_envs, cpus)
 
 
@@ -71,26 +89,34 @@ def _processes_win(step_us: int, num_envs: int, cpus: int) -> bool:
     return side_by_side < ENOUGH * in_turn
 
 
-def _build_async(env: ResolvedEnv, num_envs: int, cpus: int | None) -> EnvBatch:
-    from cleanrl_worker.envs.processes import ProcessEnvs
-
-    return ProcessEnvs(env, num_envs, cpus)
-
-
 def _build_native(env: ResolvedEnv, num_envs: int, cpus: int | None) -> EnvBatch:
+    if env.family == ATARI.name:
+        from cleanrl_worker.envs.native_atari import NativeGames
+
+        return NativeGames(env, num_envs, cpus)
     from cleanrl_worker.envs.native import NativeCartPoles
 
     return NativeCartPoles(env, num_envs)
 
 
 def _build_envpool(env: ResolvedEnv, num_envs: int, cpus: int | None) -> EnvBatch:
+    if env.family == ATARI.name:
+        from cleanrl_worker.envs.pooled_atari import PooledGames
+
+        return PooledGames(env, num_envs, cpus)
     from cleanrl_worker.envs.pooled import PooledEnvs
 
     return PooledEnvs(env, num_envs, cpus)
 
 
+def _build_jax(env: ResolvedEnv, num_envs: int, cpus: int | None) -> EnvBatch:
+    from cleanrl_worker.envs.device import DeviceEnvs
+
+    return DeviceEnvs(env, num_envs)
+
+
 _BUILDERS: dict[str, Callable[[ResolvedEnv, int, int | None], EnvBatch]] = {
-    ASYNC: _build_async,
     NATIVE: _build_native,
     ENVPOOL: _build_envpool,
+    JAX: _build_jax,
 }

@@ -7,10 +7,11 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
-from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
+from gymnasium.envs.classic_control.cartpole import CartPoleEnv, CartPoleVectorEnv
 from gymnasium.utils import seeding
 
 from cleanrl_worker.envs.observations import Array
+from cleanrl_worker.envs.pictures import prepare_renderer, take_picture
 from cleanrl_worker.envs.registry import ResolvedEnv, without_version_warnings
 from cleanrl_worker.envs.vector import Episode, Step
 from mosaic.contracts.errors import ConfigError
@@ -30,11 +31,12 @@ class NativeCartPoles:
         if env.id not in NATIVE_IDS:
             raise ConfigError(
                 f"env_backend='native' is not there for env_id={env.id!r}, "
-                f"only for {' and '.join(NATIVE_IDS)}.",
+                f"only for Atari games, {' and '.join(NATIVE_IDS)}.",
                 hint="Use env_backend='auto'.",
             )
         self._id = env.id
         self.num_envs = num_envs
+        self._easel: CartPoleEnv | None = None
         self._poles = self._make()
         space = self._poles.single_observation_space
         assert isinstance(space, spaces.Box)
@@ -75,9 +77,21 @@ class NativeCartPoles:
         obs: Array = state.T.astype(np.float32)
         return obs
 
+    def picture(self, index: int, max_dim: int) -> Array:
+        """Draw one pole, with a single environment that takes its state over."""
+        if self._easel is None:
+            self._easel = CartPoleEnv(render_mode="rgb_array")
+            prepare_renderer(self._easel, max_dim)
+        state: Any = self._poles.state
+        self._easel.state = state[:, index]
+        return take_picture(self._easel, max_dim)
+
     def rebuild(self) -> None:
         self.close()
         self._poles = self._make()
 
     def close(self) -> None:
         self._poles.close()
+        if self._easel is not None:
+            self._easel.close()
+            self._easel = None

@@ -16,7 +16,7 @@ from gymnasium import spaces
 from cleanrl_worker.envs.actions import box_clipper
 from cleanrl_worker.envs.observations import Array, ObservationEncoder, is_minigrid
 from cleanrl_worker.envs.processes import available_cpus
-from cleanrl_worker.envs.registry import ATARI, ResolvedEnv, make
+from cleanrl_worker.envs.registry import ResolvedEnv, make
 from cleanrl_worker.envs.sync import episode_limit
 from cleanrl_worker.envs.vector import Episode, Step
 from mosaic.contracts.errors import ConfigError, DependencyMissing
@@ -39,9 +39,9 @@ class PooledEnvs:
         self.max_episode_steps = episode_limit(twin)
         self._is_minigrid = is_minigrid(twin.observation_space)
         if not (self._is_minigrid or isinstance(twin.observation_space, spaces.Box)):
-            raise _unfit(env.id, f"its observation space is {twin.observation_space}")
+            raise unfit(env.id, f"its observation space is {twin.observation_space}")
         if not isinstance(self.action_space, spaces.Box | spaces.Discrete):
-            raise _unfit(env.id, f"its action space is {self.action_space}")
+            raise unfit(env.id, f"its action space is {self.action_space}")
         twin.close()
         self._clip = (
             box_clipper(self.action_space) if isinstance(self.action_space, spaces.Box) else None
@@ -113,21 +113,27 @@ class PooledEnvs:
             self._pool = None
 
 
-def _check_available(env: ResolvedEnv) -> None:
-    if importlib.util.find_spec("envpool") is None:
+def is_installed() -> bool:
+    return importlib.util.find_spec("envpool") is not None
+
+
+def check_envpool() -> None:
+    if not is_installed():
         raise DependencyMissing(
             "env_backend='envpool' needs the package 'envpool', which is not installed.",
             hint="Install it with: pip install 'mosaic-rl[envpool]'",
         )
+
+
+def _check_available(env: ResolvedEnv) -> None:
+    check_envpool()
     import envpool
 
-    if env.family == ATARI.name:
-        raise _unfit(env.id, "envpool's lives and rewards are not those of the games here")
     if env.id not in envpool.list_all_envs():
-        raise _unfit(env.id, "envpool does not have it")
+        raise unfit(env.id, "envpool does not have it")
 
 
-def _unfit(env_id: str, reason: str) -> ConfigError:
+def unfit(env_id: str, reason: str) -> ConfigError:
     return ConfigError(
         f"env_backend='envpool' cannot be used with env_id={env_id!r}: {reason}.",
         hint="Use env_backend='auto'.",

@@ -15,10 +15,13 @@ import sys
 
 import numpy as np
 
-from cleanrl_worker.envs.registry import make, resolve
+from cleanrl_worker.envs.registry import resolve
 from cleanrl_worker.envs.shared import SharedArrays
+from cleanrl_worker.envs.sight import Sight
 from cleanrl_worker.envs.sync import SyncEnvs
-from cleanrl_worker.envs.vector import Step
+from cleanrl_worker.envs.vector import EnvBatch, Step
+from cleanrl_worker.envs.watched import make_shown, watched
+from cleanrl_worker.showing import View
 from mosaic.workers.processes import die_with_parent
 
 COMMAND = struct.Struct("=cq")  # what to do, and the seed of a reset
@@ -33,8 +36,11 @@ def main(arguments: str) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     share = json.loads(arguments)
     env_id, first, count = share["env_id"], share["first"], share["count"]
-    env = resolve(env_id, allowed_modules=(env_id.rpartition(":")[0],))
-    envs = SyncEnvs(lambda _: make(env), count, env_id=env_id)
+    modules = (env_id.rpartition(":")[0],)
+    env = resolve(env_id, allowed_modules=modules, sight=Sight(**share["sight"]))
+    view = None if share["view"] is None else View.from_json(share["view"])
+    single = SyncEnvs(lambda index: make_shown(env, index, view), count, env_id=env_id)
+    envs: EnvBatch = single if view is None else watched(single, view)
     arrays = SharedArrays(
         share["memory"], share["num_envs"], envs.observation_space, envs.action_space
     )

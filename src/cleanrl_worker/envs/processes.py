@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from itertools import pairwise
+from typing import Any
 
 from cleanrl_worker.envs import process_main
 from cleanrl_worker.envs.observations import Array, ObservationEncoder
@@ -16,6 +18,7 @@ from cleanrl_worker.envs.registry import ResolvedEnv, make
 from cleanrl_worker.envs.shared import SharedArrays, open_memory
 from cleanrl_worker.envs.sync import episode_limit
 from cleanrl_worker.envs.vector import Episode, Step
+from cleanrl_worker.showing import View
 from mosaic.workers.processes import PARENT_PID_VARIABLE, describe_exit
 
 CLOSE_TIMEOUT_S = 5.0
@@ -65,7 +68,13 @@ class EnvProcess:
 class ProcessEnvs:
     """A batch split over processes; each steps its share as SyncEnvs does, with the same result."""
 
-    def __init__(self, env: ResolvedEnv, num_envs: int, processes: int | None = None) -> None:
+    def __init__(
+        self,
+        env: ResolvedEnv,
+        num_envs: int,
+        processes: int | None = None,
+        view: View | None = None,
+    ) -> None:
         self.num_envs = num_envs
         twin = make(env)
         self.observation_space = ObservationEncoder(twin.observation_space, env.id).space
@@ -77,7 +86,14 @@ class ProcessEnvs:
         shares = _shares(num_envs, processes or available_cpus())
         self._processes = [
             EnvProcess(
-                {"env_id": env.id, "num_envs": num_envs, "first": share.start, "count": len(share)},
+                {
+                    "env_id": env.id,
+                    "sight": asdict(env.sight),
+                    "num_envs": num_envs,
+                    "first": share.start,
+                    "count": len(share),
+                    "view": _view_of(view, share),
+                },
                 memory,
             )
             for share in shares
@@ -125,6 +141,12 @@ class ProcessEnvs:
     def _wait(self) -> None:
         for process in self._processes:
             process.wait()
+
+
+def _view_of(view: View | None, share: range) -> dict[str, Any] | None:
+    """Return what a process shows of its own environments; None: nothing."""
+    part = None if view is None else view.share(share.start, len(share))
+    return part.to_json() if part is not None and part.shown else None
 
 
 def available_cpus() -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import pkgutil
+import re
 import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -13,6 +15,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec
 
+from cleanrl_worker.envs.sight import USUAL, Sight
 from mosaic.contracts.errors import ConfigError, DependencyMissing, suggest
 from mosaic.contracts.settings import OperatorSettings, check_env_id
 
@@ -23,7 +26,8 @@ class Family:
 
     An id belongs to it by how it begins or by a word in it, in which case importing `module`
     registers the ids, or by where a registered id has its code. `step_us` is what a step of its
-    cheaper environments costs, in microseconds on one core.
+    cheaper environments costs, in microseconds on one core. `install` is the command for a package
+    that is no extra of ours.
     """
 
     name: str
@@ -33,6 +37,7 @@ class Family:
     prefixes: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     code: tuple[str, ...] = ()
+    install: str = ""
 
     def owns(self, env_id: str, spec: EnvSpec | None) -> bool:
         if env_id.lower().startswith(tuple(prefix.lower() for prefix in self.prefixes)):
@@ -59,17 +64,39 @@ ATARI = Family(
     words=("NoFrameskip-",),
     code=("ale_py.",),
 )
+PLAYERS = Family("pettingzoo", "multi_agent_ale_py", "pettingzoo", 2000)
+PACKAGE_OF_PLAYERS = "pettingzoo.atari"
+_PLAYERS_NAME = re.compile(r"[a-z]+(_[a-z]+)*_v\d+")
+MINIGRID = Family("minigrid", "minigrid", "minigrid", 100, prefixes=("MiniGrid-",))
 FAMILIES = (
     Family("gymnasium", "Box2D", "box2d", 33, code=("gymnasium.envs.box2d.",)),
     Family(
         "gymnasium", "jax", "jax", 100, code=("gymnasium.envs.phys2d.", "gymnasium.envs.tabular.")
     ),
     Family("mujoco", "mujoco", "mujoco", 50, code=("gymnasium.envs.mujoco.",)),
-    Family("minigrid", "minigrid", "minigrid", 100, prefixes=("MiniGrid-",)),
+    MINIGRID,
     Family("babyai", "minigrid", "minigrid", 100, prefixes=("BabyAI-",)),
     ATARI,
+    # It pins an old Gymnasium and pygame, with which nothing else here works.
+    Family(
+        "memory_gym",
+        "memory_gym",
+        "",
+        400,
+        prefixes=tuple(
+            f"{endless}{name}"
+            for endless in ("", "Endless-")
+            for name in ("MortarMayhem", "MysteryPath", "SearingSpotlights")
+        ),
+        install="pip install --no-deps memory-gym",
+    ),
 )
-# Classic control, toy text, and what users register themselves.
+gym.register(
+    "ProofofMemory-v0",
+    "cleanrl_worker.envs.proof_of_memory:ProofOfMemory",
+    max_episode_steps=16,
+)
+# Classic control, toy text, our own, and what users register themselves.
 OTHERS = "gymnasium"
 OTHERS_STEP_US = 5
 
@@ -82,14 +109,19 @@ class ResolvedEnv:
     family: str
     notes: tuple[str, ...] = ()
     step_us: int = OTHERS_STEP_US
+    sight: Sight = USUAL
 
 
-def resolve(env_id: str, allowed_modules: Collection[str] = ()) -> ResolvedEnv:
+def resolve(
+    env_id: str, allowed_modules: Collection[str] = (), sight: Sight = USUAL
+) -> ResolvedEnv:
     """Check that the id can be made here; bad ones are refused by name.
 
     "module:Env" imports that module, so it is refused unless the module is among those allowed.
     """
     check_env_id(env_id, OperatorSettings(env_modules=tuple(allowed_modules)))
+    if _PLAYERS_NAME.fullmatch(env_id):
+        return _resolve_players(env_id, sight)
     module, separator, name = env_id.rpartition(":")
     if separator:
         _import_registering_module(env_id, module)
@@ -108,7 +140,24 @@ def resolve(env_id: str, allowed_modules: Collection[str] = ()) -> ResolvedEnv:
         OTHERS if family is None else family.name,
         _notes(name, spec),
         OTHERS_STEP_US if family is None else family.step_us,
+        sight,
     )
+
+
+def _resolve_players(name: str, sight: Sight) -> ResolvedEnv:
+    """Resolve PettingZoo's name of an Atari game, which is that of a module."""
+    if not PLAYERS.is_installed() or not ATARI.is_installed():
+        raise _missing(name, PLAYERS)
+    if importlib.util.find_spec(f"{PACKAGE_OF_PLAYERS}.{name}") is None:
+        games = [found.name for found in pkgutil.iter_modules(_package_path(PACKAGE_OF_PLAYERS))]
+        known = [game for game in games if _PLAYERS_NAME.fullmatch(game)]
+        raise ConfigError(f"env_id={name!r} is no Atari game of PettingZoo.{suggest(name, known)}")
+    return ResolvedEnv(name, PLAYERS.name, step_us=PLAYERS.step_us, sight=sight)
+
+
+def _package_path(name: str) -> list[str]:
+    found = importlib.util.find_spec(name)
+    return list(found.submodule_search_locations or ()) if found is not None else []
 
 
 def make(env: ResolvedEnv, *, whole_games: bool = False, **options: Any) -> gym.Env[Any, Any]:
@@ -121,7 +170,16 @@ def make(env: ResolvedEnv, *, whole_games: bool = False, **options: Any) -> gym.
             if env.family == ATARI.name:
                 from cleanrl_worker.envs.atari import make_game
 
-                return make_game(env.id, whole_games=whole_games, **options)
+                stack = env.sight.frame_stack
+                return make_game(env.id, whole_games=whole_games, stack=stack, **options)
+            if env.family == PLAYERS.name:
+                from cleanrl_worker.envs.players import PlayersGame
+
+                return PlayersGame(env.id, **options)
+            if env.family == MINIGRID.name and env.sight.grid_pixels:
+                from cleanrl_worker.envs.grid_pixels import make_grid
+
+                return make_grid(env.id, **options)
             return gym.make(env.id, disable_env_checker=True, **options)
     except gym.error.DependencyNotInstalled as error:
         family = _family_of(env.id.rpartition(":")[2])
@@ -178,7 +236,7 @@ def _register_envpool_name(env_id: str) -> None:
 def _missing(env_id: str, family: Family) -> DependencyMissing:
     return DependencyMissing(
         f"env_id={env_id!r} needs the package {family.module!r}, which is not installed.",
-        hint=f"Install it with: pip install 'mosaic-rl[{family.extra}]'",
+        hint="Install it with: " + (family.install or f"pip install 'mosaic-rl[{family.extra}]'"),
     )
 
 

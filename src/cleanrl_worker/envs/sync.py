@@ -10,6 +10,7 @@ import numpy as np
 
 from cleanrl_worker.envs.actions import action_decoder
 from cleanrl_worker.envs.observations import Array, ObservationEncoder
+from cleanrl_worker.envs.pictures import take_picture
 from cleanrl_worker.envs.vector import Episode, Step
 
 MakeEnv = Callable[[int], gym.Env[Any, Any]]
@@ -95,6 +96,10 @@ class SyncEnvs:
             next_obs,
             self._finish(ended),
         )
+
+    def picture(self, index: int, max_dim: int) -> Array:
+        """Let an environment draw itself."""
+        return take_picture(self._envs[index], max_dim)
 
     def _reset_ended(self, next_obs: Array, ended: list[int]) -> Array:
         obs = next_obs.copy()

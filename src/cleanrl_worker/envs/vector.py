@@ -23,11 +23,15 @@ from cleanrl_worker.envs.observations import Array
 
 
 class Episode(NamedTuple):
-    """A finished episode, or a finished game of several. `length` counts the agent's steps."""
+    """A finished episode, or a finished game of several. `length` counts the agent's steps.
+
+    `player` is the number of whom it was played by, in games of several players.
+    """
 
     env: int
     total_reward: float
     length: int
+    player: int | None = None
 
 
 class Step(NamedTuple):

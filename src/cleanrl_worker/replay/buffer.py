@@ -29,6 +29,10 @@ class Transitions:
     next_obs: Tensor
     ends: Tensor
 
+    @classmethod
+    def of(cls, arrays: Mapping[str, Array], device: torch.device) -> Transitions:
+        return cls(**{name: torch.from_numpy(array).to(device) for name, array in arrays.items()})
+
 
 class ReplayBuffer:
     """The newest `capacity` transitions in rings of arrays."""
@@ -75,12 +79,10 @@ class ReplayBuffer:
         if self.archive is not None:
             self.archive.advance(self.total)
 
-    def sample(self, rng: np.random.Generator, size: int, device: torch.device) -> Transitions:
+    def draw(self, rng: np.random.Generator, size: int) -> dict[str, Array]:
+        """Draw transitions uniformly, as arrays by the names of `Transitions`."""
         rows = rng.integers(0, len(self), size)
+        return {name: column[rows] for name, column in self.columns.items()}
 
-        def take(name: str) -> Tensor:
-            return torch.from_numpy(self.columns[name][rows]).to(device)
-
-        return Transitions(
-            take("obs"), take("actions"), take("rewards"), take("next_obs"), take("ends")
-        )
+    def sample(self, rng: np.random.Generator, size: int, device: torch.device) -> Transitions:
+        return Transitions.of(self.draw(rng, size), device)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cleanrl_worker.agents.nature import PICTURES
+from cleanrl_worker.agents.layout import PICTURES
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.replay.buffer import ReplayBuffer
 from cleanrl_worker.replay.frames import FrameReplay

@@ -100,6 +100,9 @@ class FrameReplay:
             self.archive.advance(self.total)
 
     def sample(self, rng: np.random.Generator, size: int, device: torch.device) -> Transitions:
+        return Transitions.of(self.draw(rng, size), device)
+
+    def draw(self, rng: np.random.Generator, size: int) -> dict[str, Array]:
         """Draw transitions uniformly from those that can be built; the newest always can."""
         oldest = self.total - len(self)
         rows = rng.integers(oldest, self.total, size)
@@ -108,15 +111,10 @@ class FrameReplay:
             again = ~is_whole
             rows[again] = rng.integers(oldest, self.total, int(again.sum()))
             history, is_whole = self._look_back(rows)
-        frames = torch.from_numpy(self._pictures(rows, history)).to(device)
+        frames = self._pictures(rows, history)
         index = rows % self.capacity
-
-        def take(name: str) -> torch.Tensor:
-            return torch.from_numpy(self.columns[name][index]).to(device)
-
-        return Transitions(
-            frames[:, :-1], take("actions"), take("rewards"), frames[:, 1:], take("ends")
-        )
+        taken = {name: self.columns[name][index] for name in ("actions", "rewards", "ends")}
+        return {"obs": frames[:, :-1], "next_obs": frames[:, 1:], **taken}
 
     def _look_back(self, rows: Array) -> tuple[Array, Array]:
         """Return the rows of each one's stack, oldest first, and whether it can be built."""

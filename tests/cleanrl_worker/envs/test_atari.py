@@ -204,8 +204,3 @@ def test_a_training_can_be_filmed(tmp_path: Path) -> None:
     play(envs, 60)
     envs.close()
     assert list(tmp_path.glob("*.mp4"))
-
-
-def test_envpools_games_are_refused() -> None:
-    with pytest.raises(ConfigError, match="env_backend='envpool' cannot be used"):
-        build_envs(resolve("Breakout-v5"), 1, backend="envpool")

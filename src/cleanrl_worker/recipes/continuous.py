@@ -1,0 +1,52 @@
+"""Recipes that learn continuous actions from replay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cleanrl_worker.recipes.recipe import CLEANRL, SMOKE_CONTINUOUS, SMOKE_REPLAY, Recipe
+from mosaic.contracts.schema import TunedRow
+
+_OFF_POLICY_CONTINUOUS: dict[str, Any] = {
+    "env_families": ("gymnasium", "mujoco"),
+    "source": f"{CLEANRL}; the v5 environment in place of v4",
+    "actions": "box",
+    "extras": ("mujoco",),
+    "overrides": {"env_id": "Hopper-v5", "total_timesteps": 1_000_000},
+    "smoke": SMOKE_REPLAY | SMOKE_CONTINUOUS,
+}
+
+
+def _starts_early(total_timesteps: int, measured: str) -> tuple[TunedRow, ...]:
+    """Return the row for Pendulum, which needs no long random phase."""
+    values = {"total_timesteps": total_timesteps, "learning_starts": 1000}
+    source = f"measured with CleanRL's {measured} at {total_timesteps // 1000}k steps, two seeds"
+    return (TunedRow("Pendulum-v1", values, source),)
+
+
+CONTINUOUS = (
+    Recipe(
+        name="ddpg_continuous_action",
+        algorithm="ddpg",
+        summary="Deep deterministic policy gradient.",
+        sibling="dqn",
+        tuned=_starts_early(10_000, "ddpg_continuous_action: -215"),
+        **_OFF_POLICY_CONTINUOUS,
+    ),
+    Recipe(
+        name="td3_continuous_action",
+        algorithm="td3",
+        summary="Twin delayed deterministic policy gradient.",
+        sibling="dqn",
+        tuned=_starts_early(10_000, "td3_continuous_action: -201"),
+        **_OFF_POLICY_CONTINUOUS,
+    ),
+    Recipe(
+        name="sac_continuous_action",
+        algorithm="sac",
+        summary="Soft actor-critic with a learned entropy weight.",
+        sibling="dqn",
+        tuned=_starts_early(8_000, "sac_continuous_action: -156"),
+        **_OFF_POLICY_CONTINUOUS,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Batches of environments that change while a run trains on them."""
