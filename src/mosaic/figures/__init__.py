@@ -1,0 +1,1 @@
+"""Figures for papers: seeds brought together, with an interval that says how sure the curve is."""
