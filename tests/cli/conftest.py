@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.client.toy_daemon import ToyDaemon
 
 SITE = Path(__file__).parent / "site"
 
@@ -47,3 +49,13 @@ def mosaic(toy_worker: None, workplace: Path) -> Mosaic:
         )
 
     return call
+
+
+@pytest.fixture
+def daemon(
+    toy_worker: None, workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ToyDaemon]:
+    """Serve a toy daemon, which the commands find by its address."""
+    with ToyDaemon(workplace / "var") as toy:
+        monkeypatch.setenv("MOSAIC_GRPC_TARGET", toy.target)
+        yield toy

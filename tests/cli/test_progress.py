@@ -114,6 +114,40 @@ def test_the_evaluation_is_announced(progress: Progress, clock: Clock) -> None:
     assert progress.step == 99_840
 
 
+def test_a_run_that_waits_or_stands_still_says_so(progress: Progress, clock: Clock) -> None:
+    progress.waiting = "waiting for 2 CPUs: 1 of 2 free"
+    assert progress.line(80) == "ppo on CartPole-v1  waiting for 2 CPUs: 1 of 2 free"
+    trained(progress, clock).standstill = "paused"
+    assert progress.line(80).endswith("  9k steps/s  paused")
+
+
+def test_without_a_budget_there_is_no_bar_and_no_time_left(clock: Clock) -> None:
+    endless = Progress("ppo on CartPole-v1, evaluation", None, clock, unit="episodes")
+    for second in range(1, 6):
+        clock.now = second
+        endless.advance(second * 10)
+    line = "ppo on CartPole-v1, evaluation  50 episodes  return -  10 episodes/s  for 0:05"
+    assert endless.line(100) == line
+    for width in range(1, 100):
+        assert len(endless.line(width)) <= width
+
+
+def test_plain_lines_tell_at_once_why_a_run_waits(progress: Progress, clock: Clock) -> None:
+    out = io.StringIO()
+    with PlainDisplay(progress, out, clock) as display:
+        display.tick()
+        progress.waiting = "waiting for a GPU"
+        display.tick()
+        display.tick()
+        progress.waiting = "starting"
+        trained(progress, clock)
+        display.tick()
+    first, waiting, trains = out.getvalue().splitlines()
+    assert first == "ppo on CartPole-v1  100,000 steps"
+    assert waiting == "ppo on CartPole-v1  waiting for a GPU"
+    assert "45k/100k steps" in trains
+
+
 def test_plain_lines_come_every_five_seconds_at_most(progress: Progress, clock: Clock) -> None:
     out = io.StringIO()
     with PlainDisplay(progress, out, clock) as display:

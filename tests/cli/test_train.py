@@ -146,8 +146,9 @@ def test_a_worker_that_was_killed_says_by_what(mosaic: Mosaic) -> None:
         (("toy", "--env-id", "T", "--algo-params", '{"gama": 1}'), 2, "no parameter 'gama'"),
         (("toy", "--env-id", "T", "--wandb-api-key", "k"), 2, "Set WANDB_API_KEY"),
         (("toy", "--env-id", "my:T", "--local"), 2, "Add 'my' to env_modules under [allow]"),
-        (("toy", "--env-id", "T"), 4, "Add --local."),
-        (("toy", "--env-id", "T", "--local", "--detach"), 4, "Leave out --detach"),
+        (("toy", "--env-id", "T", "--local", "--detach"), 2, "contradict each other"),
+        (("toy", "--env-id", "T", "--local", "--cpus", "2"), 2, "leave out --cpus or --local"),
+        (("toy", "--env-id", "T", "--gpus", "-1"), 2, "gpus=-1 is not allowed"),
     ],
 )
 def test_bad_input_is_one_line_and_leaves_nothing(

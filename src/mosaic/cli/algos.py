@@ -6,14 +6,16 @@ import json
 import shutil
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
 
 from mosaic.cli.arguments import Parser
-from mosaic.cli.catalogue import Catalogue, CatalogueEntry, load_catalogue
 from mosaic.cli.parameter_table import parameter_lines
+from mosaic.cli.scripts import find_algorithm
 from mosaic.cli.tables import print_table
 from mosaic.contracts.errors import EXIT_OK
 from mosaic.contracts.parameters import Parameter
 from mosaic.contracts.schema import AlgorithmSchema
+from mosaic.workers.discovery import Catalogue, CatalogueEntry, load_catalogue
 
 
 def run(words: Sequence[str]) -> int:
@@ -21,13 +23,19 @@ def run(words: Sequence[str]) -> int:
         prog="mosaic algos", description="List the algorithms, or the parameters of one."
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="an algorithm")
+    parser.add_argument(
+        "--cleanrl-home", metavar="DIR", help="a CleanRL checkout: list its scripts, or one's flags"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse(words)
     catalogue = load_catalogue()
-    if given.name is None:
-        _print_all(catalogue, as_json=given.json)
+    if given.name is not None:
+        entry, _ = find_algorithm(catalogue, [given.name], given.cleanrl_home)
+        _print_one(entry, as_json=given.json)
+    elif given.cleanrl_home is not None:
+        _print_all(catalogue.of_checkout(Path(given.cleanrl_home)), as_json=given.json)
     else:
-        _print_one(catalogue.find(given.name), as_json=given.json)
+        _print_all(catalogue, as_json=given.json)
     return EXIT_OK
 
 

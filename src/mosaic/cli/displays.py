@@ -75,17 +75,26 @@ class PlainDisplay(_Quiet):
         self._clock = clock
         self._next = clock() + PLAIN_INTERVAL_S
         self._shown_step = 0
+        self._shown_hold = progress.hold
 
     def __enter__(self) -> PlainDisplay:
-        self._print(f"{self._progress.label}  {self._progress.total_steps:,} steps")
+        progress = self._progress
+        total = (
+            "" if progress.total_steps is None else f"  {progress.total_steps:,} {progress.unit}"
+        )
+        self._print(progress.label + total)
         return self
 
     def tick(self) -> None:
-        if self._clock() < self._next or self._progress.step == self._shown_step:
+        progress = self._progress
+        is_held_anew = progress.hold not in ("", self._shown_hold)
+        is_due = self._clock() >= self._next and progress.step != self._shown_step
+        if not is_held_anew and not is_due:
             return
         self._next = self._clock() + PLAIN_INTERVAL_S
-        self._shown_step = self._progress.step
-        self._print(self._progress.line(PLAIN_WIDTH, with_bar=False))
+        self._shown_step = progress.step
+        self._shown_hold = progress.hold
+        self._print(progress.line(PLAIN_WIDTH, with_bar=False))
 
     def note(self, text: str) -> None:
         self._print(text)

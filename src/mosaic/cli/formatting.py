@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from pathlib import Path
 
 _SCALES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -50,3 +51,16 @@ def short_path(path: Path) -> str:
         return str(path.relative_to(Path.cwd()))
     except ValueError:
         return str(path)
+
+
+def format_age(seconds: float) -> str:
+    """Return 12s, 5m, 3h, 8d."""
+    for scale, letter in ((86_400, "d"), (3_600, "h"), (60, "m")):
+        if seconds >= scale:
+            return f"{int(seconds // scale)}{letter}"
+    return f"{max(0, int(seconds))}s"
+
+
+def format_moment(unix_s: float) -> str:
+    """Return the local date and time."""
+    return datetime.fromtimestamp(unix_s).strftime("%Y-%m-%d %H:%M:%S")

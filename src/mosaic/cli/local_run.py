@@ -26,7 +26,7 @@ _TICK_S = 0.2
 # A process that outlives its worker may hold the pipe open; its words are not waited for.
 _LAST_WORDS_S = 2.0
 
-_STATUS_OF_EVENT = {
+STATUS_OF_EVENT = {
     "run_completed": "completed",
     "run_failed": "failed",
     "run_cancelled": "cancelled",
@@ -35,31 +35,35 @@ _STATUS_OF_EVENT = {
 
 @dataclass(slots=True)
 class LocalRun:
-    """A worker's run as its process told it."""
+    """A worker's run as its process told it, or as the daemon did."""
 
     return_code: int = EXIT_OK
     duration_s: float = 0.0
     end: Event | None = None
     stderr: list[str] = field(default_factory=list)
+    outcome: str = ""  # the daemon's word, which stands
+    reason: str = ""
 
     @property
     def status(self) -> str:
+        if self.outcome:
+            return self.outcome
         if self.end is not None:
-            return _STATUS_OF_EVENT[self.end.event]
+            return STATUS_OF_EVENT[self.end.event]
         if self.return_code in (EXIT_INTERRUPTED, EXIT_TERMINATED):
             return "cancelled"
         return "completed" if self.return_code == EXIT_OK else "failed"
 
     @property
     def last_words(self) -> str:
-        return _without_name(self.stderr[-1]) if self.stderr else describe_exit(self.return_code)
+        return without_name(self.stderr[-1]) if self.stderr else describe_exit(self.return_code)
 
     @property
     def payload(self) -> Mapping[str, Any]:
         return self.end.payload if self.end is not None else {}
 
 
-def _without_name(line: str) -> str:
+def without_name(line: str) -> str:
     """Return the line without the name that the worker puts in front of it."""
     return re.sub(r"^[\w-]+-worker: ", "", line)
 
@@ -167,11 +171,11 @@ class _Reader:
         self._progress.update(event)
         if event.event == "metric":
             self.show_notes()  # it trains, so what the worker said before was no refusal
-        if event.event in _STATUS_OF_EVENT:
+        if event.event in STATUS_OF_EVENT:
             self._run.end = event
 
     def _take_stderr(self, line: str) -> None:
-        self._notes.append(_without_name(line))
+        self._notes.append(without_name(line))
         self._run.stderr.append(line)
         del self._run.stderr[:-STDERR_TAIL_LINES]
 

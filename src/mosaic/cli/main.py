@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from mosaic import __version__
 from mosaic.contracts.dotenv import load_dotenv
 from mosaic.contracts.errors import (
-    EXIT_CONFIG,
     EXIT_FAILED,
     EXIT_INTERRUPTED,
     EXIT_OK,
@@ -28,22 +27,39 @@ from mosaic.contracts.paths import VarPaths
 # Name: what it does. Each lies in the module of its name, imported only when it is used.
 COMMANDS = {
     "train": "train an algorithm on an environment",
+    "ps": "list the runs",
+    "watch": "show the runs as they go on",
+    "show": "show everything about one run",
+    "logs": "print a run's log",
+    "cancel": "end runs",
+    "pause": "stop the processes of runs where they are",
+    "unpause": "continue runs that were paused",
+    "resume": "continue a run from a checkpoint, as a new run",
+    "eval": "evaluate a policy, or that of a run",
+    "versus": "let actors play the same episodes, and compare",
+    "play": "play an environment, or watch a policy play it",
+    "script": "run a script whose phases are commands of mosaic",
+    "rm": "move runs to the bin",
+    "restore": "bring runs back from the bin",
+    "sweep": "search for the hyperparameters that do best",
+    "figure": "draw runs for a paper, seeds brought together",
+    "archive": "hide ended runs from lists, and keep all of them",
+    "export": "write a run to one file",
+    "import": "take in a run that was exported",
+    "daemon": "start, stop or look at the trainer daemon",
     "algos": "list the algorithms, or the parameters of one",
+    "envs": "list the environments, and what each needs",
     "workers": "list the workers that are installed",
+    "bundle": "make and list environments of their own for runs",
     "config": "read a value from a config file",
+    "gui": "open the GUI in the browser",
+    "doctor": "say what is installed, what is missing, and what fixes it",
+    "frames": "write the newest live frame of a run to a file",
+    "view": "watch a run in the terminal",
 }
 
-# Names that are settled and not there yet, so that a typed one is told apart from a typo.
-LATER = {
-    **dict.fromkeys(
-        (
-            *("ps", "watch", "show", "logs", "cancel", "pause", "unpause", "resume", "frames"),
-            *("view", "archive", "rm", "restore", "export", "import", "daemon", "gui", "sweep"),
-        ),
-        "needs the trainer daemon, which is not in this version",
-    ),
-    **dict.fromkeys(("eval", "play", "envs", "bundle", "doctor"), "is not in this version"),
-}
+# Of a name that cannot be a module's.
+MODULES = {"import": "import_run"}
 
 USAGE = """\
 usage: mosaic COMMAND [...]
@@ -54,9 +70,9 @@ commands:
 {commands}
 
 Every command explains itself with --help and answers in JSON with --json.
-A first run:
+A RUN may be any unambiguous prefix of its id. A first run:
 
-  mosaic train ppo --env-id CartPole-v1 --total-timesteps 100000 --local
+  mosaic train ppo --env-id CartPole-v1 --total-timesteps 100000 --tuned
 """
 
 
@@ -87,14 +103,11 @@ def run(words: list[str]) -> int:
         print(f"mosaic {__version__}")
         return EXIT_OK
     name, *rest = words
-    if name in LATER:
-        print(f"mosaic {name}: {LATER[name]}.", file=sys.stderr)
-        return EXIT_CONFIG
     if name not in COMMANDS:
         raise ConfigError(
             f"{name!r} is no command.{suggest(name, COMMANDS)}", hint="'mosaic --help' lists them."
         )
-    command = importlib.import_module(f"mosaic.cli.{name}")
+    command = importlib.import_module(f"mosaic.cli.{MODULES.get(name, name)}")
     return int(command.run(rest))
 
 

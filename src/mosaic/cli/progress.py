@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from mosaic.cli.formatting import format_clock, format_count, format_score
@@ -23,13 +23,21 @@ class Progress:
     """The state of one run, fed by its events."""
 
     def __init__(
-        self, label: str, total_steps: int, clock: Callable[[], float] = time.monotonic
+        self,
+        label: str,
+        total_steps: int | None,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        unit: str = "steps",
     ) -> None:
         self.label = label
-        self.total_steps = total_steps
+        self.total_steps = total_steps  # None: until somebody stops it
+        self.unit = unit
         self.step = 0
         self.returns: deque[float] = deque(maxlen=RECENT_EPISODES)
         self.is_evaluating = False
+        self.waiting = "starting"  # what a run without a step does
+        self.standstill = ""  # why a run that has begun does not go on
         self._clock = clock
         self._started = clock()
         self._marks: deque[tuple[float, int]] = deque([(self._started, 0)])
@@ -39,13 +47,19 @@ class Progress:
             return
         points = event.payload.get("points")
         points = points if isinstance(points, Mapping) else {}
-        self.returns.extend(_values(points.get(RETURN_TAG)))
+        self.add_returns(_values(points.get(RETURN_TAG)))
         self.is_evaluating = self.is_evaluating or EVALUATION_TAG in points
         step = event.payload.get("step")
-        if isinstance(step, int) and step > self.step:
-            self._advance(step)
+        if isinstance(step, int):
+            self.advance(step)
 
-    def _advance(self, step: int) -> None:
+    def add_returns(self, values: Iterable[float]) -> None:
+        self.returns.extend(value for value in values if math.isfinite(value))
+
+    def advance(self, step: int) -> None:
+        """Note how far the run is; what is older than the last word of it changes nothing."""
+        if step <= self.step:
+            return
         now = self._clock()
         if self.step == 0:  # the time before the first point was start-up, not training
             self._marks.clear()
@@ -53,6 +67,11 @@ class Progress:
         self._marks.append((now, step))
         while len(self._marks) > 2 and now - self._marks[0][0] > RATE_WINDOW_S:
             self._marks.popleft()
+
+    @property
+    def hold(self) -> str:
+        """Why the run does not go on, or has not begun."""
+        return self.waiting if self.step == 0 else self.standstill
 
     @property
     def elapsed_s(self) -> float:
@@ -71,38 +90,58 @@ class Progress:
     @property
     def seconds_left(self) -> float | None:
         rate = self.steps_per_second
-        return max(0, self.total_steps - self.step) / rate if rate else None
+        if not rate or self.total_steps is None:
+            return None
+        return max(0, self.total_steps - self.step) / rate
 
     def line(self, width: int, *, with_bar: bool = True) -> str:
         """Return the state in at most `width` characters; what does not fit is left out."""
         if self.step == 0:
-            return _clip(f"{self.label}  starting", width)
+            return _clip(f"{self.label}  {self.waiting}", width)
         for parts in self._layouts():
             text = "  ".join(parts)
             room = width - len(text) - 2
-            if with_bar and room >= _BAR_WIDTHS[0]:
+            if with_bar and self.total_steps is not None and room >= _BAR_WIDTHS[0]:
                 bar = _bar(self.step / self.total_steps, min(room, _BAR_WIDTHS[1]))
                 return "  ".join([parts[0], bar, *parts[1:]])
-            if not with_bar and room >= -2:
+            if (not with_bar or self.total_steps is None) and room >= -2:
                 return text
         return _clip("  ".join(self._layouts()[-1]), width)
 
     def _layouts(self) -> list[list[str]]:
         """Return the parts of the line, from the fullest form to the barest."""
-        steps = f"{format_count(self.step)}/{format_count(self.total_steps)}"
+        steps = format_count(self.step)
+        if self.total_steps is not None:
+            steps += f"/{format_count(self.total_steps)}"
         score = format_score(self.recent_return)
         rate = "-" if self.steps_per_second is None else format_count(self.steps_per_second)
-        left = "-:--" if self.seconds_left is None else format_clock(self.seconds_left)
-        ending, short_ending = (
-            ("evaluating", "eval") if self.is_evaluating else (f"{left} left", left)
-        )
+        ending, short_ending = self._endings()
+        name = self.label.split()[0]
         return [
-            [self.label, f"{steps} steps", f"return {score}", f"{rate} steps/s", ending],
+            [
+                self.label,
+                f"{steps} {self.unit}",
+                f"return {score}",
+                f"{rate} {self.unit}/s",
+                ending,
+            ],
             [self.label, steps, f"return {score}", f"{rate}/s", ending],
-            [self.label.split()[0], steps, f"return {score}", f"{rate}/s", ending],
-            [self.label.split()[0], steps, f"return {score}", f"{rate}/s", short_ending],
+            [name, steps, f"return {score}", f"{rate}/s", ending],
+            [name, steps, f"return {score}", f"{rate}/s", short_ending],
             [steps, score, f"{rate}/s", short_ending],
         ]
+
+    def _endings(self) -> tuple[str, str]:
+        """Return the last part of the line, in words and short."""
+        if self.standstill:
+            return self.standstill, self.standstill
+        if self.is_evaluating:
+            return "evaluating", "eval"
+        if self.total_steps is None:
+            clock = format_clock(self.elapsed_s)
+            return f"for {clock}", clock
+        left = "-:--" if self.seconds_left is None else format_clock(self.seconds_left)
+        return f"{left} left", left
 
 
 def _values(points: Any) -> list[float]:

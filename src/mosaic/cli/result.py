@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from mosaic.cli.formatting import format_count, format_duration, format_score, short_path
 from mosaic.cli.local_run import LocalRun, describe_exit
 from mosaic.cli.progress import EVALUATION_TAG, Progress
+from mosaic.contracts.errors import EXIT_CONFIG, EXIT_DEPENDENCY
 from mosaic.contracts.events import STDERR_TAIL_LINES
 from mosaic.contracts.paths import RunPaths
 
@@ -54,6 +57,8 @@ class Result:
         told = self.run.payload.get("error")
         if isinstance(told, str) and told:
             return " ".join(told.split())
+        if self.run.reason:
+            return self.run.reason
         was_killed = self.return_code > 128
         return describe_exit(self.return_code) if was_killed else self.run.last_words
 
@@ -83,13 +88,18 @@ class Result:
         what = {"completed": "done", "failed": "failed", "cancelled": "stopped"}[self.run.status]
         parts = [f"{progress.label}: {what} after {format_duration(self.run.duration_s)}"]
         if self.run.status != "completed":
-            parts.append(f"{progress.step:,} of {progress.total_steps:,} steps")
+            total = "" if progress.total_steps is None else f" of {progress.total_steps:,}"
+            parts.append(f"{progress.step:,}{total} {progress.unit}")
         elif self.seed is not None:
             parts.append(f"seed {self.seed}")
         line = ", ".join(parts)
         return line if self.error is None else f"{line}\n{self.error}"
 
     def _scores(self, width: int) -> list[str]:
+        return [_row(label, value, explained, width) for label, value, explained in self._rows()]
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        """Return the figures: what each is called, its value, and what it means."""
         rows = []
         if self.progress.recent_return is not None:
             explained = f"mean of the last {len(self.progress.returns)} training episodes"
@@ -98,7 +108,7 @@ class Result:
             rows.append(("evaluation", format_score(self.evaluation), "mean of 10 greedy episodes"))
         if (rate := self._steps_per_second()) is not None:
             rows.append(("speed", format_count(rate), "environment steps a second"))
-        return [_row(label, value, explained, width) for label, value, explained in rows]
+        return rows
 
     def _steps_per_second(self) -> float | None:
         resources = self.manifest.get("resources")
@@ -137,13 +147,72 @@ class Result:
         ]
 
 
+class EvaluationResult(Result):
+    """An evaluation: its figures are those of its last batch."""
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        summary = _read_object(self.paths.evaluation_summary)
+        episodes, batch = summary.get("episodes"), summary.get("batch_index")
+        figures = {
+            "return": ("avg_return", f"mean of {episodes} episodes, batch {batch}"),
+            "median": ("median_return", ""),
+            "lowest": ("min_return", ""),
+            "highest": ("max_return", ""),
+            "spread": ("std_return", "standard deviation"),
+        }
+        rows = [
+            (label, format_score(summary[key]), explained)
+            for label, (key, explained) in figures.items()
+            if isinstance(summary.get(key), int | float)
+        ]
+        interval = summary.get("ci95_return")
+        if rows and isinstance(interval, list) and all(isinstance(n, float) for n in interval):
+            low, high = (format_score(end) for end in interval)
+            rows.insert(1, ("", f"{low} to {high}", "95 % interval of the mean"))
+        return rows
+
+    def _artifacts(self) -> list[tuple[str, str | None]]:
+        summary = self.paths.relative(self.paths.evaluation_summary)
+        # The policy belongs to another run, and the checkpoints as well.
+        own = [place for place in super()._artifacts() if place[0] not in ("model", "checkpoint")]
+        return [("summary", summary), *own]
+
+
+def series_lines(title: str, results: Sequence[tuple[int | None, Result]]) -> list[str]:
+    """Return one row a seed."""
+    lines = [f"{title}, {len(results)} seeds"]
+    lines.append(f"  {'seed':<12}{'status':<12}{'return':<10}evaluation")
+    for seed, result in results:
+        score, evaluation = result.progress.recent_return, result.evaluation
+        lines.append(
+            f"  {seed!s:<12}{result.run.status:<12}{format_score(score):<10}"
+            f"{format_score(evaluation)}"
+        )
+    return lines
+
+
+def report(result: Result, *, as_json: bool) -> None:
+    """Tell a person how a run ended; with JSON only what went wrong, beside the object."""
+    if result.return_code in (EXIT_CONFIG, EXIT_DEPENDENCY) or as_json:
+        if result.error is not None:
+            print(f"mosaic: {result.error}", file=sys.stderr)
+        return
+    out = sys.stderr if result.run.status == "failed" else sys.stdout
+    print("\n".join(result.lines()), file=out)
+
+
 def _manifest(paths: RunPaths, run: LocalRun) -> Mapping[str, Any]:
     """Return the manifest: from the last event, or, after a stop, from the file."""
     told = run.payload.get("manifest")
     if isinstance(told, Mapping):
         return told
+    return _read_object(paths.manifest)
+
+
+def _read_object(path: Path) -> Mapping[str, Any]:
+    """Return the object of a file of the run's; an empty one where there is none."""
     try:
-        document = json.loads(paths.manifest.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return document if isinstance(document, dict) else {}
@@ -158,7 +227,7 @@ def _text(found: Mapping[str, Any], section: str, key: str) -> str | None:
 def _row(label: str, value: str, explained: str, width: int) -> str:
     line = f"  {label:<{_LABEL_WIDTH}}{value:<9}"
     full = line + explained
-    return full if len(full) <= width else line.rstrip()
+    return (full if len(full) <= width else line).rstrip()
 
 
 def _place(label: str, path: str, width: int, indent: int = 2) -> list[str]:

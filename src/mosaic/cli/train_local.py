@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mosaic.cli.displays import choose_display
 from mosaic.cli.dry_run import dry_run, summary_lines
-from mosaic.cli.formatting import format_score
 from mosaic.cli.local_run import run_worker, worker_command
 from mosaic.cli.progress import Progress
-from mosaic.cli.result import Result
-from mosaic.cli.run_files import RunFiles, write_run_files
-from mosaic.cli.train_flags import TrainRequest
+from mosaic.cli.result import Result, report, series_lines
 from mosaic.contracts.allowed import check_allowed
 from mosaic.contracts.capabilities import WorkerCapabilities
-from mosaic.contracts.errors import EXIT_CONFIG, EXIT_DEPENDENCY, EXIT_FAILED, EXIT_OK
+from mosaic.contracts.errors import EXIT_FAILED, EXIT_OK
 from mosaic.contracts.identifiers import new_run_id
 from mosaic.contracts.paths import VarPaths
 from mosaic.contracts.run_config import RunConfig, run_config_for
+from mosaic.contracts.run_files import RunFiles, write_run_files
 from mosaic.contracts.secrets import take_secrets
 from mosaic.contracts.settings import load_settings
-
-_REFUSALS = (EXIT_CONFIG, EXIT_DEPENDENCY)
+from mosaic.contracts.train_request import TrainRequest
 
 
 def train_locally(
@@ -39,7 +35,9 @@ def train_locally(
         if result.return_code not in (EXIT_OK, EXIT_FAILED):
             break
     if len(results) > 1 and not request.json:
-        print("\n".join(_series_lines(request, results)))
+        title = f"{request.algorithm.name} on {request.env_id}"
+        seeds = zip(request.seeds, results, strict=False)
+        print("\n".join(series_lines(title, list(seeds))))
     return results
 
 
@@ -50,17 +48,17 @@ def _train_one(
     seed: int | None,
 ) -> Result:
     paths = VarPaths.default()
-    config = request.worker_config(new_run_id(), seed)
+    config = {"run_id": new_run_id(), **request.worker_config(seed)}
     run_config = run_config_for(config, worker)
     check_allowed(run_config, workers, load_settings(paths.settings))
-    files = write_run_files(paths, run_config, config)
+    files = write_run_files(paths, run_config.to_json(), config)
     try:
         result = _run(request, run_config, config, files)
     finally:
         # A run that was refused, or never began, has no directory: then nothing is left behind.
         if not paths.run(config["run_id"], _mode(config)).root.exists():
             files.remove()
-    _report(request, result)
+    report(result, as_json=request.json)
     return result
 
 
@@ -99,28 +97,3 @@ def _environment(
         "MOSAIC_RUN_ID": config["run_id"],
         "MOSAIC_VAR_DIR": str(paths.root),
     }
-
-
-def _report(request: TrainRequest, result: Result) -> None:
-    if result.return_code in _REFUSALS:
-        print(f"mosaic: {result.error}", file=sys.stderr)
-        return
-    if request.json:
-        if result.error is not None:
-            print(f"mosaic: {result.error}", file=sys.stderr)
-        return
-    out = sys.stderr if result.run.status == "failed" else sys.stdout
-    print("\n".join(result.lines()), file=out)
-
-
-def _series_lines(request: TrainRequest, results: Sequence[Result]) -> list[str]:
-    """Return one row a seed."""
-    lines = [f"{request.algorithm.name} on {request.env_id}, {len(results)} seeds"]
-    lines.append(f"  {'seed':<12}{'status':<12}{'return':<10}evaluation")
-    for seed, result in zip(request.seeds, results, strict=False):
-        score, evaluation = result.progress.recent_return, result.evaluation
-        lines.append(
-            f"  {seed!s:<12}{result.run.status:<12}{format_score(score):<10}"
-            f"{format_score(evaluation)}"
-        )
-    return lines

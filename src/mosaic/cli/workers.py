@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 
 from mosaic.cli.arguments import Parser
-from mosaic.cli.catalogue import Catalogue, load_catalogue
 from mosaic.cli.tables import print_table
 from mosaic.contracts.errors import EXIT_OK
+from mosaic.workers.discovery import Catalogue, load_catalogue
 
 
 def run(words: Sequence[str]) -> int:
