@@ -1,0 +1,1 @@
+"""The GUI: a client of the trainer daemon in the browser."""

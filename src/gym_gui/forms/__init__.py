@@ -1,0 +1,1 @@
+"""The forms that submit runs."""
