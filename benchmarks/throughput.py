@@ -1,7 +1,7 @@
 """Steps a second of our worker against CleanRL's own script, alternating in one run.
 
     python benchmarks/throughput.py --cleanrl-home PATH --cleanrl-python PATH
-        [--algo ppo ...] [--steps N] [--rounds K] [--json FILE]
+        [--algo ppo ...] [--steps N] [--rounds K] [--threads N] [--json FILE]
 
 CleanRL is the user's: a checkout and an interpreter with its packages, neither of which is changed.
 Without them only our side is measured. docs/benchmarks/throughput.md says what is measured and how.
@@ -21,8 +21,8 @@ from statistics import median
 from comparison import matmul_probe
 from comparison.interpreters import Interpreter
 from comparison.measuring import Recording, read_recording, shared_settings, steps_per_second
-from comparison.report import Measured, Result, details, machine, table
-from comparison.rows import ROWS, Row
+from comparison.report import Measured, Result, details, document, summary, table
+from comparison.rows import DEFAULT_ALGOS, ROWS, Row
 from comparison.sides import CleanRL, Ours, Side, Task, run
 
 from mosaic.contracts.errors import EXIT_OK, ConfigError, MosaicError, suggest
@@ -31,23 +31,28 @@ from mosaic.contracts.errors import EXIT_OK, ConfigError, MosaicError, suggest
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
-        rows = [find_row(algo) for algo in options.algo or ROWS]
+        rows = [find_row(algo) for algo in options.algo or DEFAULT_ALGOS]
         output = find_output(options.json)
-        sides = find_sides(options.cleanrl_home, options.cleanrl_python)
+        sides = find_sides(options.cleanrl_home, options.cleanrl_python, options.threads)
         # All of it before the first run: what is missing is said at once, not after an hour.
         interpreters = [[side.check(row) for side in sides] for row in rows]
-        results = [
-            measure(row, sides, found, options.steps or row.steps, options.rounds, options.probes)
-            for row, found in zip(rows, interpreters, strict=True)
-        ]
+        results: list[Result] = []
+        for row, found in zip(rows, interpreters, strict=True):
+            steps = options.steps or row.steps
+            results.append(measure(row, sides, found, steps, options.rounds, options.probes))
+            keep(results, output)
     except MosaicError as error:
         print(error.one_line(), file=sys.stderr)
         return error.exit_code
-    print(table(results), details(results), sep="\n\n")
-    if output:
-        document = {"machine": machine(), "rows": [result.as_json() for result in results]}
-        output.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    print(table(results), summary(results), details(results), sep="\n\n")
     return EXIT_OK
+
+
+def keep(results: Sequence[Result], output: Path | None) -> None:
+    """Show and write what has been measured: a run that is stopped leaves its whole rows."""
+    print(table(results).splitlines()[-1], file=sys.stderr)
+    if output:
+        output.write_text(json.dumps(document(results), indent=2) + "\n", encoding="utf-8")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -62,9 +67,12 @@ def _parser() -> argparse.ArgumentParser:
         default=os.environ.get("CLEANRL_PYTHON"),
         help="a Python that has CleanRL's packages (or CLEANRL_PYTHON)",
     )
-    parser.add_argument("--algo", nargs="+", help=f"default: all of {', '.join(ROWS)}")
+    parser.add_argument("--algo", nargs="+", help=f"default: {', '.join(DEFAULT_ALGOS)}")
     parser.add_argument("--steps", type=_at_least_one, help="steps of a run; default: the row's")
     parser.add_argument("--rounds", type=_at_least_one, default=5, help="runs of each side")
+    parser.add_argument(
+        "--threads", type=_at_least_one, default=1, help="threads of an operation, on both sides"
+    )
     parser.add_argument(
         "--probes",
         type=_at_least_one,
@@ -98,15 +106,15 @@ def find_output(name: str | None) -> Path | None:
     return Path(name) if name else None
 
 
-def find_sides(home: str | None, python: str | None) -> list[Side]:
+def find_sides(home: str | None, python: str | None, threads: int) -> list[Side]:
     """Return our side, and the user's CleanRL where it was named."""
     if home and python:
-        return [Ours(), CleanRL(Path(home), Path(python))]
+        return [Ours(threads), CleanRL(Path(home), Path(python), threads)]
     if home or python:
         given, absent = ("home", "python") if home else ("python", "home")
         raise ConfigError(f"--cleanrl-{given} is given without --cleanrl-{absent}: give both.")
     print("No --cleanrl-home and --cleanrl-python: measuring our side alone.", file=sys.stderr)
-    return [Ours()]
+    return [Ours(threads)]
 
 
 def measure(

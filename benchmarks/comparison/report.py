@@ -7,7 +7,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 from typing import Any
 
 from comparison.interpreters import Interpreter
@@ -90,6 +90,33 @@ def table(results: Sequence[Result]) -> str:
         "| paired ratios | matrix products, ours / CleanRL |"
     )
     return "\n".join([header, "|---" * 7 + "|", *(_table_row(result) for result in results)])
+
+
+def mean_ratio(results: Sequence[Result]) -> float | None:
+    """Return the geometric mean of the ratios; None where nothing was compared."""
+    ratios = [result.ratio for result in results if result.ratio is not None]
+    return geometric_mean(ratios) if ratios else None
+
+
+def summary(results: Sequence[Result]) -> str:
+    """Return the mean of the ratios and the least of them, in a line; empty without a CleanRL."""
+    ratios = {result.algo: result.ratio for result in results if result.ratio is not None}
+    if not ratios:
+        return ""
+    least = min(ratios, key=ratios.__getitem__)
+    return (
+        f"Geometric mean of {len(ratios)} ratios: **{mean_ratio(results):.2f}**; "
+        f"the least: {ratios[least]:.2f} ({least})"
+    )
+
+
+def document(results: Sequence[Result]) -> dict[str, Any]:
+    """Return everything measured, for a file."""
+    return {
+        "machine": machine(),
+        "geometric_mean": mean_ratio(results),
+        "rows": [result.as_json() for result in results],
+    }
 
 
 def _table_row(result: Result) -> str:

@@ -18,7 +18,8 @@ class Row:
     """One comparison. `settings` are given to both sides; what is absent is CleanRL's default.
 
     `learning_starts` is 0 for an algorithm that learns from its first step on. `probe_steps` is
-    the length of the pass that measures matrix products.
+    the length of the pass that measures matrix products. A row that is not `by_default` is run
+    only where it is named.
     """
 
     algo: str
@@ -28,6 +29,7 @@ class Row:
     learning_starts: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
+    by_default: bool = True
 
     @property
     def script(self) -> str:
@@ -48,6 +50,10 @@ class Row:
         return self.probe_steps - (PROBE_LEARNING_STARTS if self.learning_starts else 0)
 
 
+_ATARI = ("ale-py", "opencv-python-headless")
+# CleanRL's buffer of a million stacks takes 28 GB.
+_ATARI_REPLAY = {"buffer_size": 100_000, "learning_starts": 1_000}
+
 _ROWS = (
     Row("ppo", "CartPole-v1", steps=102_400, probe_steps=2_560),
     Row(
@@ -57,8 +63,34 @@ _ROWS = (
         probe_steps=4_096,
         packages=("mujoco",),
     ),
+    Row(
+        "ppo_atari",
+        "BreakoutNoFrameskip-v4",
+        steps=8_192,
+        probe_steps=2_048,
+        packages=_ATARI,
+    ),
     Row("dqn", "CartPole-v1", steps=40_000, probe_steps=2_000, learning_starts=10_000),
+    Row(
+        "dqn_atari",
+        "BreakoutNoFrameskip-v4",
+        steps=4_000,
+        probe_steps=600,
+        learning_starts=1_000,
+        settings=_ATARI_REPLAY,
+        packages=_ATARI,
+    ),
     Row("c51", "CartPole-v1", steps=30_000, probe_steps=2_000, learning_starts=10_000),
+    Row(
+        "c51_atari",
+        "BreakoutNoFrameskip-v4",
+        steps=4_000,
+        probe_steps=600,
+        learning_starts=1_000,
+        settings=_ATARI_REPLAY,
+        packages=_ATARI,
+        by_default=False,
+    ),
     Row(
         "ddpg_continuous_action",
         "HalfCheetah-v4",
@@ -89,3 +121,4 @@ _ROWS = (
 )
 
 ROWS: dict[str, Row] = {row.algo: row for row in _ROWS}
+DEFAULT_ALGOS = tuple(row.algo for row in _ROWS if row.by_default)

@@ -17,8 +17,8 @@ from comparison.rows import CLEANRL_PACKAGES, Row
 from mosaic.contracts.errors import ConfigError
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
-# One thread an operation on both sides: OpenMP (torch, oneDNN), MKL, OpenBLAS (NumPy).
-THREADS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+# The threads of an operation, alike on both sides: OpenMP (torch, oneDNN), MKL, OpenBLAS (NumPy).
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 LINES_SHOWN = 5
 
 
@@ -55,11 +55,12 @@ class CleanRL:
 
     name = "CleanRL"
 
-    def __init__(self, home: Path, python: Path) -> None:
+    def __init__(self, home: Path, python: Path, threads: int = 1) -> None:
         if not home.is_dir():
             raise ConfigError(f"--cleanrl-home={str(home)!r} is not a directory.")
         # Not resolved: a virtual environment's python is a link, and its path is what makes it one.
         self._home, self.python = home.resolve(), python.absolute()
+        self._threads = threads
 
     def check(self, row: Row) -> Interpreter:
         if not (self._home / row.script).is_file():
@@ -88,7 +89,7 @@ class CleanRL:
 
     def environment(self) -> dict[str, str]:
         # Its scripts import cleanrl_utils from the checkout.
-        return _environment(PYTHONPATH=str(self._home))
+        return _environment(self._threads, PYTHONPATH=str(self._home))
 
     def command(self, task: Task) -> list[str]:
         return [str(self.python), str(self._home / task.row.script), *_flags(task)]
@@ -103,12 +104,15 @@ class Ours:
     name = "ours"
     python = Path(sys.executable)
 
+    def __init__(self, threads: int = 1) -> None:
+        self._threads = threads
+
     def check(self, row: Row) -> Interpreter:
         packages = ("gymnasium", "numpy", "torch", "tensorboard", *row.packages)
         return Interpreter.ask(self.python, packages, self.environment(), "this Python")
 
     def environment(self) -> dict[str, str]:
-        return _environment(PYTHONPATH=str(SOURCE))
+        return _environment(self._threads, PYTHONPATH=str(SOURCE))
 
     def command(self, task: Task) -> list[str]:
         config = {
@@ -117,14 +121,19 @@ class Ours:
             "env_id": task.row.env_id,
             "total_timesteps": task.steps,
             "seed": task.seed,
-            "extras": {"cuda": False, "save_model": False, "algo_params": dict(task.settings)},
+            "extras": {
+                "cuda": False,
+                "save_model": False,
+                "torch_threads": self._threads,
+                "algo_params": dict(task.settings),
+            },
         }
         file = task.folder / "config.json"
         file.write_text(json.dumps(config), encoding="utf-8")
         return [str(self.python), "-m", "cleanrl_worker.cli", "--config", str(file)]
 
     def program(self, task: Task) -> list[str]:
-        flags = [*_flags(task), "--no-save-model"]
+        flags = [*_flags(task), "--no-save-model", f"--torch-threads={self._threads}"]
         return ["module", "cleanrl_worker.launcher", task.row.algo, *flags]
 
 
@@ -143,8 +152,8 @@ def run(command: list[str], environment: Mapping[str, str], folder: Path, what: 
         )
 
 
-def _environment(**variables: str) -> dict[str, str]:
-    environment = {**os.environ, **THREADS, **variables}
+def _environment(threads: int, **variables: str) -> dict[str, str]:
+    environment = {**os.environ, **dict.fromkeys(THREADS, str(threads)), **variables}
     environment.pop("MOSAIC_VAR_DIR", None)  # our run's files go to the task's folder
     if sys.platform == "linux" and "DISPLAY" not in environment:
         environment.setdefault("MUJOCO_GL", "egl")

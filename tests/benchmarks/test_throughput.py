@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,8 @@ from comparison.measuring import (
     shared_settings,
     steps_per_second,
 )
-from comparison.report import Measured, Result, details, table
-from comparison.rows import ROWS, Row
+from comparison.report import Measured, Result, details, document, summary, table
+from comparison.rows import DEFAULT_ALGOS, ROWS, Row
 from comparison.sides import CleanRL, Ours, Task
 
 from cleanrl_worker.recipes import RECIPES
@@ -110,14 +111,31 @@ def test_both_sides_are_asked_for_the_same_work(tmp_path: Path) -> None:
     assert config["extras"]["algo_params"] == {"num_envs": 8, "norm_adv": False}
 
 
-def test_one_thread_is_asked_of_both_sides(tmp_path: Path) -> None:
-    for side in (Ours(), CleanRL(tmp_path, PYTHON)):
+@pytest.mark.parametrize("threads", [1, 2])
+def test_both_sides_are_asked_for_the_same_threads(threads: int, tmp_path: Path) -> None:
+    ours, theirs = Ours(threads), CleanRL(tmp_path, PYTHON, threads)
+    for side in (ours, theirs):
         environment = side.environment()
-        assert environment["OMP_NUM_THREADS"] == environment["MKL_NUM_THREADS"] == "1"
+        assert environment["OMP_NUM_THREADS"] == environment["MKL_NUM_THREADS"] == str(threads)
+    task = Task(ROWS["ppo"], steps=2_048, seed=3, settings={}, folder=tmp_path)
+    config = json.loads(Path(ours.command(task)[-1]).read_text())
+    assert config["extras"]["torch_threads"] == threads
+    assert f"--torch-threads={threads}" in ours.program(task)
 
 
 def test_every_row_is_a_recipe() -> None:
     assert set(ROWS) <= set(RECIPES)
+    assert set(ROWS) - set(DEFAULT_ALGOS) == {"c51_atari"}
+
+
+def test_the_mean_of_ratios_is_geometric_and_the_least_is_named() -> None:
+    faster = _result()
+    slower = replace(faster, algo="sac", ours=replace(faster.ours, speeds=(4_500.0,) * 3))
+    assert summary([faster, slower]) == (
+        f"Geometric mean of 2 ratios: **{(10_000 / 4_500) ** 0.5:.2f}**; the least: 1.00 (sac)"
+    )
+    assert summary([replace(faster, theirs=None)]) == ""
+    assert document([faster])["geometric_mean"] == pytest.approx(10_000 / 4_500)
 
 
 def test_a_checkout_without_the_script_is_refused(tmp_path: Path) -> None:
