@@ -9,6 +9,13 @@ import pytest
 
 from tests.system_packages import SYSTEM_PACKAGES, missing_message
 
+# Compiling is most of what a JAX test does: it is done once for all of them, and without finesse.
+os.environ.setdefault(
+    "JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax")
+)
+HASTY_JAX = "JAX_DISABLE_MOST_OPTIMIZATIONS"
+os.environ.setdefault(HASTY_JAX, "1")
+
 # Set in CI, where the packages are installed first: there a skip would hide a test.
 REQUIRE_SYSTEM = "MOSAIC_REQUIRE_SYSTEM"
 

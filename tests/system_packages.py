@@ -54,6 +54,11 @@ SYSTEM_PACKAGES = {
     "qt5": SystemPackage(
         "libqt5core5a libqt5gui5", lambda: has_libraries("libQt5Core.so.5", "libQt5Gui.so.5")
     ),
+    # What PySide6's browser loads beside what it brings.
+    "qt6": SystemPackage(
+        "libegl1 libnss3 libxkbcommon0 libxkbfile1 libxcomposite1 libxdamage1 libxrandr2 libxtst6",
+        lambda: has_libraries("libEGL.so.1", "libnss3.so", "libxkbcommon.so.0", "libXtst.so.6"),
+    ),
     "tmux": SystemPackage("tmux", lambda: bool(shutil.which("tmux"))),
     "xvfb": SystemPackage("xvfb xauth", lambda: bool(shutil.which("Xvfb"))),
 }

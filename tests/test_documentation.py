@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from mosaic.cli.main import COMMANDS
-from mosaic.cli.train_flags import OWN
 from mosaic.contracts.run_config import parse_run_config
+from mosaic.contracts.train_flags import DAEMON, OWN
+from tests.scripts import load_script
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -23,15 +22,6 @@ PAGES = [
     ROOT / "README.md",
     *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts),
 ]
-
-
-def load_script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_derived_pages_are_what_the_script_would_write() -> None:
@@ -44,6 +34,15 @@ def test_derived_pages_are_what_the_script_would_write() -> None:
 
 def _holds(path: Path, text: str) -> bool:
     return path.is_file() and path.read_text(encoding="utf-8") == text
+
+
+def test_the_pages_of_the_environments_are_what_the_script_would_write() -> None:
+    made = load_script("make_environments").pages()
+    stale = [name for name, text in made.items() if not _holds(DOCS / name, text)]
+    assert not stale, f"run .venv/bin/python scripts/make_environments.py: {stale}"
+    assert {f"environments/{path.name}" for path in (DOCS / "environments").glob("*.md")} == set(
+        made
+    )
 
 
 def test_the_published_schema_names_no_machine() -> None:
@@ -89,7 +88,7 @@ def test_a_command_of_the_readme_runs(command: str, tmp_path: Path) -> None:
 def test_every_command_and_flag_has_its_entry() -> None:
     text = (DOCS / "reference/commands.md").read_text()
     assert [name for name in COMMANDS if f"\n## mosaic {name}\n" not in text] == []
-    assert [each.flag for each in OWN if f"`{each.flag}" not in text] == []
+    assert [each.flag for each in (*OWN, *DAEMON) if f"`{each.flag}" not in text] == []
 
 
 def test_the_run_config_of_the_docs_is_accepted() -> None:

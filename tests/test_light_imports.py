@@ -27,9 +27,21 @@ def run_python(code: str) -> str:
     [
         ("mosaic", HEAVY),
         ("cleanrl_worker", HEAVY),
-        ("cleanrl_worker.cli", HEAVY),
+        ("cleanrl_worker.cli", (*HEAVY, "grpc")),
         ("cleanrl_worker.run_options", HEAVY),
         ("mosaic.workers.discovery", HEAVY),
+        ("mosaic.catalog.listing", HEAVY),
+        ("mosaic.catalog.survey", HEAVY),
+        ("mosaic.cli.envs", (*HEAVY, "grpc", "rich")),
+        # What a proxy imports before it starts its worker, and after.
+        ("mosaic.workers.proxy.__main__", (*HEAVY, "grpc", "asyncio", "subprocess", "psutil")),
+        ("mosaic.workers.proxy.following", HEAVY),
+        ("mosaic.trainer.store.store", HEAVY),
+        ("mosaic.trainer.daemon", ("torch", "jax", "flax", "tensorflow", "numpy", "gymnasium")),
+        ("mosaic.client.connecting", (*HEAVY, "grpc", "asyncio")),
+        ("mosaic.client.blocking", HEAVY),
+        ("mosaic.cli.ps", (*HEAVY, "grpc", "rich")),
+        ("mosaic.cli.train_daemon", (*HEAVY, "grpc", "rich")),
         ("mosaic.cli.main", ("torch", "jax", "flax", "tensorflow", "gymnasium")),
     ],
 )

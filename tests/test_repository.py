@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import platform
 import re
 import subprocess
@@ -18,6 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests import conftest, system_packages
+from tests.scripts import load_script
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -84,6 +84,23 @@ def test_combined_extras_name_every_extra_but_dev() -> None:
     assert named == set(extras) - {"all", "dev"}
 
 
+# Requirements files
+
+
+def test_requirements_files_are_what_the_script_would_write() -> None:
+    made = load_script("make_requirements").files()
+    stale = [name for name, text in made.items() if (ROOT / name).read_text() != text]
+    assert not stale, f"run .venv/bin/python scripts/make_requirements.py: {stale}"
+
+
+def test_the_lean_files_bring_no_torch() -> None:
+    for name in ("requirements.txt", "requirements/base.txt", "requirements/spade_bdi_worker.txt"):
+        lines = (ROOT / name).read_text().splitlines()
+        parsed = [Requirement(line) for line in lines if line[0] not in "#-"]
+        assert "torch" not in {requirement.name for requirement in parsed}
+    assert "\ntorch>=" in (ROOT / "requirements/cleanrl_worker.txt").read_text()
+
+
 # Source files
 
 
@@ -135,7 +152,7 @@ def test_source_files_stay_readable() -> None:
 def test_makefile_has_its_targets() -> None:
     phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert phony
-    expected = "help setup setup-all run test learn bench check docs pins schema clean"
+    expected = "help setup setup-all run test learn bench check docs pins schema proto clean"
     assert set(phony.group(1).split()) == set(expected.split())
 
 
@@ -196,11 +213,7 @@ def test_ci_brings_the_system_packages(name: str, request: pytest.FixtureRequest
 @pytest.fixture
 def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Load scripts/setup.py over an empty directory, with none of the user's choices."""
-    spec = importlib.util.spec_from_file_location("mosaic_setup", ROOT / "scripts" / "setup.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_script("setup")
     venv = tmp_path / ".venv"
     monkeypatch.setattr(module, "VENV", venv)
     monkeypatch.setattr(module, "VENV_PYTHON", venv / "bin" / "python")
@@ -429,3 +442,13 @@ def test_wheel_folders_come_from_uv_and_pip(
     settings = setup.pip_settings()
     assert settings == {"find-links": f"file://{second}", "index-url": "x"}
     assert setup.link_folders(settings) == [first, second]
+
+
+def test_generated_protocol_is_what_the_proto_file_says(tmp_path: Path) -> None:
+    (tmp_path / "mosaic" / "proto").mkdir(parents=True)
+    command = [sys.executable, "-m", "grpc_tools.protoc", "-I.", f"--python_out={tmp_path}"]
+    command += [f"--grpc_python_out={tmp_path}", "mosaic/proto/trainer.proto"]
+    subprocess.run(command, cwd=ROOT / "src", check=True)
+    for name in ("trainer_pb2.py", "trainer_pb2_grpc.py"):
+        made = (tmp_path / "mosaic" / "proto" / name).read_text()
+        assert made == (ROOT / "src" / "mosaic" / "proto" / name).read_text(), "run 'make proto'"
