@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,10 @@ os.environ.setdefault(
 )
 HASTY_JAX = "JAX_DISABLE_MOST_OPTIMIZATIONS"
 os.environ.setdefault(HASTY_JAX, "1")
+
+# A shell without job control starts what it puts in the background deaf to Ctrl-C, which every
+# process under test would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Set in CI, where the packages are installed first: there a skip would hide a test.
 REQUIRE_SYSTEM = "MOSAIC_REQUIRE_SYSTEM"

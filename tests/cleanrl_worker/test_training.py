@@ -115,13 +115,22 @@ def test_a_used_run_directory_is_refused_and_untouched(finished: Finished) -> No
     assert (finished.run_dir / "analytics.json").read_bytes() == before
 
 
+def children_cpu_s() -> float:
+    """Return the processor time of the child processes that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def test_a_dry_run_tells_everything_and_writes_nothing(
     run_worker: RunWorker, tmp_path: Path
 ) -> None:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before_s = children_cpu_s()
+    subprocess.run([sys.executable, "-c", "import gymnasium, torch"], check=True)
+    imports_s = children_cpu_s() - before_s
     extras = {**CONFIG["extras"], "fastlane_video_mode": "grid", "wandb_api_key": CANARY}
+    before_s = children_cpu_s()
     done = run_worker("--dry-run", "--emit-summary", config={**CONFIG, "extras": extras})
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    dry_run_s = children_cpu_s() - before_s
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert set(summary) == {
@@ -142,8 +151,8 @@ def test_a_dry_run_tells_everything_and_writes_nothing(
     assert any("fastlane_video_mode=grid" in warning for warning in summary["warnings"])
     assert CANARY not in done.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["cfg.json"]
-    # Processor time, since the machine that runs the tests may be busy.
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 6.0
+    # Processor time, and beside that of the imports alone: the machine may be slow, or busy.
+    assert dry_run_s < 3 * imports_s
 
 
 @pytest.mark.parametrize(

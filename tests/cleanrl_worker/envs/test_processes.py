@@ -24,7 +24,8 @@ def env_processes(parent: int) -> list[psutil.Process]:
     return [
         child
         for child in psutil.Process(parent).children()
-        if "cleanrl_worker.envs.process_main" in child.cmdline()
+        if child.status() != psutil.STATUS_ZOMBIE  # of an earlier test, not yet waited for
+        and "cleanrl_worker.envs.process_main" in child.cmdline()
     ]
 
 
