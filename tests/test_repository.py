@@ -242,6 +242,23 @@ def install_fake_environment(setup: ModuleType, package_set: str) -> None:
     setup.STAMP.write_text(setup.stamp(setup.EXTRAS[package_set]))
 
 
+@pytest.mark.parametrize("is_forbidden", [True, False])
+def test_setup_compiles_what_python_may_not_keep_itself(
+    setup: ModuleType, monkeypatch: pytest.MonkeyPatch, is_forbidden: bool
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1" if is_forbidden else "")
+    monkeypatch.setattr(setup, "ROOT", setup.VENV.parent)
+    package = setup.VENV / "lib" / "python3.11" / "site-packages" / "package"
+    (package / "tests").mkdir(parents=True)
+    for path in (package / "module.py", package / "tests" / "test_module.py"):
+        path.write_text("VALUE = 1\n")
+    (package / "of_another_python.py").write_text("print 1\n")
+    executable(setup.VENV_PYTHON, f'exec "{sys.executable}" "$@"')
+    setup.compile_bytecode()
+    compiled = [path.name for path in package.rglob("*.pyc")]
+    assert [name.split(".")[0] for name in compiled] == (["module"] if is_forbidden else [])
+
+
 def test_setup_passes_over_a_launcher_that_does_not_run(
     setup: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
