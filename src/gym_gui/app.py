@@ -11,6 +11,7 @@ from typing import Any
 from fastapi import FastAPI
 from nicegui import ui
 
+from gym_gui.assets import AssetCache
 from gym_gui.board_route import add_boards
 from gym_gui.export_route import add_export
 from gym_gui.frames import add_frames
@@ -57,4 +58,4 @@ def build(live: Live, access: Access, *, hosts: list[str], port: int, start: boo
         show_welcome_message=False,
         reconnect_timeout=10.0,
     )
-    return Guard(app, access, hosts, port)
+    return Guard(AssetCache(app), access, hosts, port)

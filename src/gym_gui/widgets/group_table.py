@@ -15,7 +15,7 @@ from gym_gui.live import Live
 from gym_gui.run_data import fetch_configs
 from gym_gui.run_rows import state_word
 from gym_gui.seeds import half_width
-from gym_gui.widgets.run_table import add_table_style
+from gym_gui.widgets.run_table import add_table_style, check_box
 from mosaic.proto import trainer_pb2 as pb
 
 
@@ -36,8 +36,7 @@ _COLUMNS = [
 _SEEDS = """<q-td :props="props" class="mosaic-wrap"><span v-for="run in props.row.seeds">
   <a :href="run.href" :title="run.name">{{ run.seed }}</a>&ensp;</span></q-td>"""
 _EXPERIMENT = '<q-td :props="props"><a :href="props.row.href">{{ props.row.experiment }}</a></q-td>'
-_CHECK = """<q-checkbox v-model="props.selected" dense
-  :aria-label="'Select ' + props.row.experiment" />"""
+_CHECK = check_box("'Select ' + props.row.experiment")
 _CARD = f"""<div class="col-12 q-pa-xs"><div class="mosaic-panel column no-wrap gap-1">
   <div class="row items-center gap-2 no-wrap">{_CHECK}
     <a :href="props.row.href">{{{{ props.row.experiment }}}}</a></div>
@@ -67,6 +66,7 @@ class GroupTable:
         self._table.add_slot("body-cell-seeds", _SEEDS)
         self._table.add_slot("body-cell-experiment", _EXPERIMENT)
         self._table.add_slot("body-selection", _CHECK)
+        self._table.add_slot("header-selection", check_box("'Select every experiment shown'"))
         self._table.add_slot("item", _CARD)
 
     @property
