@@ -267,13 +267,14 @@ def slug(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
+@pytest.mark.timeout(420)
 def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
     done = subprocess.run(
         [*command, str(DOCS), str(tmp_path / "html"), "-d", str(tmp_path / "trees")],
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=400,
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "html/guide/concepts.html").is_file()
