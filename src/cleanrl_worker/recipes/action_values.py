@@ -5,6 +5,7 @@ from __future__ import annotations
 from cleanrl_worker.recipes.recipe import (
     ATARI,
     CLEANRL,
+    ON_BREAKOUT,
     ON_POOLED_BREAKOUT,
     POOLED,
     REPLAY_ON_BREAKOUT,
@@ -120,6 +121,14 @@ ACTION_VALUES = (
             "v_max": 10.0,
             "target_network_frequency": 10_000,
         },
+        smoke=SMOKE_REPLAY,
+        **ATARI,
+    ),
+    Recipe(
+        name="rainbow_atari",
+        algorithm="rainbow",
+        summary="Rainbow for Atari games: six extensions of deep Q-learning at once.",
+        overrides=ON_BREAKOUT,
         smoke=SMOKE_REPLAY,
         **ATARI,
     ),
