@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cleanrl_worker.algorithms import c51, ddpg, dqn, pqn, sac, td3
+from cleanrl_worker.algorithms import c51, ddpg, dqn, pqn, rainbow, sac, td3
 from tests.learning import probes, training
 
 SEEDS = pytest.mark.parametrize("seed", [1, 2, 3])
@@ -34,6 +34,7 @@ VALUE_BASED = {
     "dqn": (dqn, 4_000, REPLAY),
     "c51": (c51, 4_000, REPLAY | ATOMS),
     "pqn": (pqn, 8_000, ROLLOUTS),
+    "rainbow": (rainbow, 4_000, REPLAY | ATOMS),
 }
 EVERY_VALUE_BASED = pytest.mark.parametrize("name", VALUE_BASED)
 

@@ -98,7 +98,7 @@ class PrioritisedReplay:
         self.store.add(obs, actions, step)
         leaving = np.arange(first, self._drawable()[0])
         coming = np.arange(stop, self._drawable()[1])
-        weights = np.where(self.store.has_next(coming), self._highest, 0.0)
+        weights = np.where(self._fits(coming), self._highest, 0.0)
         rows = np.concatenate((leaving, coming)) % self.store.capacity
         self._tree.set(rows, np.concatenate((np.zeros(len(leaving)), weights)))
 
@@ -147,6 +147,13 @@ class PrioritisedReplay:
         first = oldest + store.reach * store.num_envs if oldest else 0
         return first, max(first, store.total - self._n_step * store.num_envs)
 
+    def _fits(self, rows: Array) -> Array:
+        """Say which rows can be learned from; those of another number of environments cannot."""
+        store = self.store
+        distances = store.columns["distances"][rows % store.capacity]
+        fits: Array = (distances == 0) | (distances == store.num_envs)
+        return fits & store.has_next(rows)
+
     def _drop_misfits(self) -> None:
         """Take the weights of rows that a checkpoint did not hold, or held of other environments.
 
@@ -154,10 +161,8 @@ class PrioritisedReplay:
         """
         store = self.store
         rows = np.arange(*self._drawable())
-        fits = store.has_next(rows)
-        fits &= np.isin(store.columns["distances"][rows % store.capacity], (0, store.num_envs))
         weights = np.zeros(store.capacity)
-        kept = rows[fits] % store.capacity
+        kept = rows[self._fits(rows)] % store.capacity
         weights[kept] = self._tree.weights[kept]
         self._tree.fill(weights)
         self._is_loaded = False
