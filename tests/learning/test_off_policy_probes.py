@@ -34,7 +34,7 @@ VALUE_BASED = {
     "dqn": (dqn, 4_000, REPLAY),
     "c51": (c51, 4_000, REPLAY | ATOMS),
     "pqn": (pqn, 8_000, ROLLOUTS),
-    "rainbow": (rainbow, 4_000, REPLAY | ATOMS),
+    "rainbow": (rainbow, 2_000, REPLAY | ATOMS),
 }
 EVERY_VALUE_BASED = pytest.mark.parametrize("name", VALUE_BASED)
 

@@ -129,7 +129,7 @@ ACTION_VALUES = (
         algorithm="rainbow",
         summary="Rainbow for Atari games: six extensions of deep Q-learning at once.",
         overrides=ON_BREAKOUT,
-        smoke=SMOKE_REPLAY,
+        smoke=SMOKE_REPLAY | {"batch_size": 4, "train_frequency": 16},
         **ATARI,
     ),
 )
