@@ -132,4 +132,12 @@ ACTION_VALUES = (
         smoke=SMOKE_REPLAY | {"batch_size": 4, "train_frequency": 16},
         **ATARI,
     ),
+    Recipe(
+        name="sac_atari",
+        algorithm="sac_discrete",
+        summary="Soft actor-critic for Atari games.",
+        overrides={"env_id": "BeamRiderNoFrameskip-v4", "total_timesteps": 5_000_000},
+        smoke=SMOKE_REPLAY | {"batch_size": 4, "update_frequency": 16},
+        **ATARI,
+    ),
 )
