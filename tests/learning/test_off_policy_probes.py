@@ -57,7 +57,7 @@ CONTINUOUS = {
 SOFT: dict[str, Any] = {
     "num_envs": 4,
     "gamma": 0.5,
-    "policy_lr": 3e-3,
+    "policy_lr": 3e-4,  # ten times that is sure of an action before the values are known
     "q_lr": 3e-3,
     "buffer_size": 2_000,
     "learning_starts": 100,
@@ -117,9 +117,9 @@ def test_a_soft_policy_of_discrete_actions_depends_on_the_observation(seed: int)
 @SEEDS
 def test_soft_values_bootstrap_a_truncated_episode_and_count_the_entropy(seed: int) -> None:
     alpha = {"autotune": False, "alpha": 0.5}
-    trained = training.train(sac_discrete, probes.EndlessReward, seed, 3_000, **SOFT, **alpha)
+    trained = training.train(sac_discrete, probes.EndlessReward, seed, 2_000, **SOFT, **alpha)
     with torch.no_grad():
         values = trained.agent.critics.qf1(torch.ones(1, 1))[0]
     # All actions pay the same, so that a state is worth its values and the whole entropy.
     expected = (1 + 0.5 * 0.5 * math.log(2)) / (1 - 0.5)
-    assert values.tolist() == pytest.approx([expected] * 2, abs=0.25)
+    assert values.tolist() == pytest.approx([expected] * 2, abs=0.05)
