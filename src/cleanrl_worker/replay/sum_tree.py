@@ -1,7 +1,7 @@
 """Drawing rows in proportion to their weights: sums of blocks, of blocks of blocks, and so on.
 
-A wide tree of few levels suits NumPy, which handles a block of all draws in one call: a million
-weights are three levels, and a batch of 32 is drawn in about 30 microseconds.
+A wide tree of few levels suits NumPy, which handles a block of all draws in one call. A million
+weights are three levels, and a batch of 32 is drawn in 0.3 milliseconds on a busy core.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 
 from cleanrl_worker.envs.observations import Array
 
-WIDTH = 128  # measured: 32 takes another level and more time, 512 sums more than it saves
+WIDTH = 128  # measured: 512 takes twice the time to draw, 32 to set a few rows
 
 
 class SumTree:
