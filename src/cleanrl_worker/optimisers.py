@@ -45,6 +45,12 @@ class Adam:
     def zero_grad(self) -> None:
         self._gradients.zero_()
 
+    def descend(self, loss: Tensor) -> None:
+        """Take one step down a loss."""
+        self.zero_grad()
+        loss.backward()
+        self.step()
+
     @torch.no_grad()
     def step(self) -> None:
         """Move the weights along the gradients that a backward pass has left."""

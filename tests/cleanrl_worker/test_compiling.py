@@ -15,10 +15,11 @@ import torch
 from torch import Tensor, nn
 
 from cleanrl_worker.agents.build import build_actor_critic, build_q_network
-from cleanrl_worker.algorithms import c51, ddpg, dqn, ppo, pqn, sac, td3
+from cleanrl_worker.algorithms import c51, ddpg, dqn, ppo, pqn, rainbow, sac, sac_discrete, td3
 from cleanrl_worker.compiling import Compiler, build_compiler
 from cleanrl_worker.distributions import distribution_for
 from cleanrl_worker.replay.buffer import Transitions
+from cleanrl_worker.replay.prioritised import Windows
 from mosaic.contracts.errors import ConfigError, DependencyMissing
 
 CPU = torch.device("cpu")
@@ -105,6 +106,27 @@ def case_of_sac() -> tuple[nn.Module, Callable[..., Any], tuple[Any, ...]]:
     )
 
 
+def case_of_soft() -> tuple[nn.Module, Callable[..., Any], tuple[Any, ...]]:
+    agent = sac_discrete.Agent(OBS, DISCRETE)
+    batch, target = transitions(is_discrete=True), copy.deepcopy(agent.critics)
+    return agent, sac_discrete.critic_losses, (agent, target, batch, torch.ones(1), 0.9)
+
+
+def case_of_rainbow() -> tuple[nn.Module, Callable[..., Any], tuple[Any, ...]]:
+    agent = rainbow.build(rainbow.Config(), _Envs(DISCRETE))  # type: ignore[arg-type]
+    assert isinstance(agent, rainbow.RainbowNetwork)
+    agent.draw_noise()
+    seen = transitions(is_discrete=True)
+    batch = Windows(
+        seen.obs, seen.actions, seen.rewards, seen.next_obs, 0.9 * seen.ends, torch.rand(ROWS)
+    )
+
+    def loss(*arguments: Any) -> tuple[Tensor, Tensor]:
+        return rainbow.loss(*arguments)[:2]
+
+    return agent, loss, (agent, copy.deepcopy(agent), batch)
+
+
 class _Envs:
     """What `build` asks of environments."""
 
@@ -114,7 +136,8 @@ class _Envs:
 
 
 CASES = [
-    case_of_ppo, case_of_pqn, case_of_dqn, case_of_c51, case_of_ddpg, case_of_td3, case_of_sac
+    case_of_ppo, case_of_pqn, case_of_dqn, case_of_c51, case_of_ddpg, case_of_td3, case_of_sac,
+    case_of_soft, case_of_rainbow,
 ]  # fmt: skip
 
 

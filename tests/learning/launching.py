@@ -32,6 +32,10 @@ def greedy_return(algo: str, directory: Path, *flags: str, episodes: int | None 
     return mean if episodes is None else _evaluate(algo, home, episodes)
 
 
+def spread(returns: list[float]) -> float:
+    return max(returns) - min(returns)
+
+
 def _evaluate(algo: str, home: Path, episodes: int) -> float:
     """Return (and print) the mean of more greedy episodes, where ten say too little."""
     (model,) = home.glob("runs/*/*.cleanrl_model")

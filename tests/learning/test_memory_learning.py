@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cleanrl_worker.recipes import RECIPES
-from tests.learning.launching import greedy_return
+from tests.learning.launching import greedy_return, spread
 
 pytestmark = [pytest.mark.learn, pytest.mark.timeout(3600)]
 
@@ -20,10 +20,6 @@ FLAGS = [
     "--num-steps=64",
     "--learning-rate=0.001",
 ]
-
-
-def spread(returns: list[float]) -> float:
-    return max(returns) - min(returns)
 
 
 def test_ppo_with_a_memory_is_better_than_without_by_more_than_seeds_differ(

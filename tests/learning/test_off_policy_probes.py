@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from types import ModuleType
 from typing import Any
 
 import pytest
+import torch
 
-from cleanrl_worker.algorithms import c51, ddpg, dqn, pqn, sac, td3
+from cleanrl_worker.algorithms import c51, ddpg, dqn, pqn, rainbow, sac, sac_discrete, td3
 from tests.learning import probes, training
 
 SEEDS = pytest.mark.parametrize("seed", [1, 2, 3])
@@ -34,6 +36,7 @@ VALUE_BASED = {
     "dqn": (dqn, 4_000, REPLAY),
     "c51": (c51, 4_000, REPLAY | ATOMS),
     "pqn": (pqn, 8_000, ROLLOUTS),
+    "rainbow": (rainbow, 2_000, REPLAY | ATOMS),
 }
 EVERY_VALUE_BASED = pytest.mark.parametrize("name", VALUE_BASED)
 
@@ -48,6 +51,17 @@ CONTINUOUS = {
     "ddpg": (ddpg, {"learning_rate": 1e-3}),
     "td3": (td3, {"learning_rate": 1e-3}),
     "sac": (sac, {"policy_lr": 1e-3}),
+}
+
+
+SOFT: dict[str, Any] = {
+    "num_envs": 4,
+    "gamma": 0.5,
+    "policy_lr": 3e-4,  # ten times that is sure of an action before the values are known
+    "q_lr": 3e-3,
+    "buffer_size": 2_000,
+    "learning_starts": 100,
+    "target_network_frequency": 50,
 }
 
 
@@ -92,3 +106,20 @@ def test_a_continuous_policy_depends_on_the_observation(name: str, seed: int) ->
     )
     (low,), (high,) = trained.actions(-1.0, 1.0)
     assert [low, high] == pytest.approx([-0.5, 0.5], abs=0.2)
+
+
+@SEEDS
+def test_a_soft_policy_of_discrete_actions_depends_on_the_observation(seed: int) -> None:
+    trained = training.train(sac_discrete, probes.MatchTheSign, seed, 1_500, **SOFT)
+    assert trained.actions(-1.0, 1.0) == [0, 1]
+
+
+@SEEDS
+def test_soft_values_bootstrap_a_truncated_episode_and_count_the_entropy(seed: int) -> None:
+    alpha = {"autotune": False, "alpha": 0.5}
+    trained = training.train(sac_discrete, probes.EndlessReward, seed, 2_000, **SOFT, **alpha)
+    with torch.no_grad():
+        values = trained.agent.critics.qf1(torch.ones(1, 1))[0]
+    # All actions pay the same, so that a state is worth its values and the whole entropy.
+    expected = (1 + 0.5 * 0.5 * math.log(2)) / (1 - 0.5)
+    assert values.tolist() == pytest.approx([expected] * 2, abs=0.05)

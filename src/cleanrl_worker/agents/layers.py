@@ -24,3 +24,12 @@ def conv(inputs: int, outputs: int, size: int, *, stride: int = 1, padding: int 
     assert layer.bias is not None
     nn.init.zeros_(layer.bias)
     return layer
+
+
+def initialise_kaiming(network: nn.Module) -> None:
+    """Give all layers normal weights that keep the scale through ReLUs, and no bias."""
+    for layer in network.modules():
+        if isinstance(layer, nn.Linear | nn.Conv2d):
+            nn.init.kaiming_normal_(layer.weight)
+            assert layer.bias is not None
+            nn.init.zeros_(layer.bias)

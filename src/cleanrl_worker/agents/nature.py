@@ -12,6 +12,7 @@ from cleanrl_worker.agents.q_networks import CategoricalQNetwork
 FEATURES = 512
 _CHANNELS = 64
 _LEFT = 7  # rows and columns that the convolutions leave of 84
+CONVOLVED = _CHANNELS * _LEFT * _LEFT  # numbers that they leave
 BRIGHTEST = 255.0
 
 
@@ -77,7 +78,7 @@ def nature_layers(channels: int, features: int = FEATURES) -> nn.Sequential:
         conv(_CHANNELS, _CHANNELS, 3),
         nn.ReLU(inplace=True),
         nn.Flatten(),
-        linear(_CHANNELS * _LEFT * _LEFT, features),
+        linear(CONVOLVED, features),
         nn.ReLU(inplace=True),
     )
 
@@ -95,7 +96,7 @@ def normalised_nature_layers(channels: int) -> nn.Sequential:
         nn.LayerNorm([_CHANNELS, _LEFT, _LEFT]),
         nn.ReLU(inplace=True),
         nn.Flatten(),
-        linear(_CHANNELS * _LEFT * _LEFT, FEATURES),
+        linear(CONVOLVED, FEATURES),
         nn.LayerNorm(FEATURES),
         nn.ReLU(inplace=True),
     )
@@ -108,7 +109,8 @@ def scaled(pictures: Tensor) -> Tensor:
     return pictures.to(torch.float32, copy=True).div_(BRIGHTEST)
 
 
-def _value_layers(outputs: int) -> nn.Sequential:
+def convolutions() -> nn.Sequential:
+    """Return the layers from scaled pictures to flat numbers, with torch's own initialisation."""
     return nn.Sequential(
         nn.Conv2d(PICTURES[0], 32, 8, stride=4),
         nn.ReLU(inplace=True),
@@ -117,7 +119,13 @@ def _value_layers(outputs: int) -> nn.Sequential:
         nn.Conv2d(_CHANNELS, _CHANNELS, 3),
         nn.ReLU(inplace=True),
         nn.Flatten(),
-        nn.Linear(_CHANNELS * _LEFT * _LEFT, FEATURES),
+    )
+
+
+def _value_layers(outputs: int) -> nn.Sequential:
+    return nn.Sequential(
+        *convolutions(),
+        nn.Linear(CONVOLVED, FEATURES),
         nn.ReLU(inplace=True),
         nn.Linear(FEATURES, outputs),
     )

@@ -52,6 +52,12 @@ def check_replay(
         )
 
 
+def check_atoms(v_min: float, v_max: float) -> None:
+    """Refuse a distribution over no returns."""
+    if v_min >= v_max:
+        raise ConfigError(f"v_min={v_min} is not below v_max={v_max}.")
+
+
 def _nearest_divisors(batch_size: int, wanted: int) -> str:
     divisors = [n for n in range(1, batch_size + 1) if batch_size % n == 0]
     below = [n for n in divisors if n < wanted][-1:]

@@ -21,7 +21,7 @@ from cleanrl_worker.agents.inference import Infer, infer
 from cleanrl_worker.agents.nature import NatureCategoricalQNetwork
 from cleanrl_worker.agents.q_networks import CategoricalQNetwork
 from cleanrl_worker.agents.targets import Target
-from cleanrl_worker.algorithms.batches import check_replay
+from cleanrl_worker.algorithms.batches import check_atoms, check_replay
 from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.exploration import epsilon_greedy, value_policy
@@ -32,7 +32,6 @@ from cleanrl_worker.replay.buffer import Transitions
 from cleanrl_worker.replay.choosing import Replay, build_replay, replay_bytes
 from cleanrl_worker.returns import project_onto_atoms
 from cleanrl_worker.schedules import is_log_due, linear, times_due
-from mosaic.contracts.errors import ConfigError
 from mosaic.contracts.parameters import param
 
 SMALLEST_PROBABILITY = 1e-5  # keeps the logarithm finite, as in CleanRL
@@ -67,8 +66,7 @@ class Config:
 
     def check(self, total_timesteps: int) -> None:
         check_replay(self.buffer_size, self.num_envs, self.learning_starts, total_timesteps)
-        if self.v_min >= self.v_max:
-            raise ConfigError(f"v_min={self.v_min} is not below v_max={self.v_max}.")
+        check_atoms(self.v_min, self.v_max)
 
 
 def build(config: Config, envs: EnvBatch) -> nn.Module:

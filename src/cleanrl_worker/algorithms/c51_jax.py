@@ -22,7 +22,7 @@ import optax
 
 from cleanrl_worker.agents.flax_agent import FlaxAgent, HeldLearner, Network, Weights, draw_key
 from cleanrl_worker.agents.flax_networks import value_network
-from cleanrl_worker.algorithms.batches import check_replay
+from cleanrl_worker.algorithms.batches import check_atoms, check_replay
 from cleanrl_worker.device_training import check_seeds, train_on_device
 from cleanrl_worker.on_device.distributions import project_onto_atoms
 from cleanrl_worker.on_device.exploration import epsilon_greedy as explore
@@ -31,7 +31,6 @@ from cleanrl_worker.on_device.ring import Samples, samples_of
 from cleanrl_worker.on_device.schedules import falling
 from cleanrl_worker.on_device.schedules import times_due as count_due
 from cleanrl_worker.schedules import is_log_due, linear, times_due
-from mosaic.contracts.errors import ConfigError
 from mosaic.contracts.parameters import param
 
 if TYPE_CHECKING:
@@ -82,8 +81,7 @@ class Config:
 
     def check(self, total_timesteps: int) -> None:
         check_replay(self.buffer_size, self.num_envs, self.learning_starts, total_timesteps)
-        if self.v_min >= self.v_max:
-            raise ConfigError(f"v_min={self.v_min} is not below v_max={self.v_max}.")
+        check_atoms(self.v_min, self.v_max)
 
     def atoms(self) -> jax.Array:
         return jnp.linspace(self.v_min, self.v_max, self.n_atoms)

@@ -22,6 +22,7 @@ from cleanrl_worker.agents.numpy_actors import infer_gaussian
 from cleanrl_worker.agents.targets import Target, frozen
 from cleanrl_worker.algorithms.batches import check_replay
 from cleanrl_worker.compiling import Compiler
+from cleanrl_worker.entropy import EntropyWeight
 from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.exploration import uniform_actions
@@ -136,20 +137,20 @@ class Learner:
         self.target = Target(agent.critics)
         self.q_optimizer = Adam(agent.critics.parameters(), config.q_lr)
         self.actor_optimizer = Adam(agent.actor.parameters(), config.policy_lr)
-        self.alpha_optimizer = Adam([agent.log_alpha], config.q_lr)
-
-    def alpha(self) -> Tensor:
-        if self.config.autotune:
-            return self.agent.log_alpha.detach().exp()
-        return torch.full((1,), self.config.alpha, device=self.agent.log_alpha.device)
+        self.alpha = EntropyWeight(
+            agent.log_alpha,
+            Adam([agent.log_alpha], config.q_lr),
+            agent.target_entropy,
+            fixed=None if config.autotune else config.alpha,
+        )
 
     def update(self, batch: Transitions, turn: int) -> dict[str, Tensor]:
         """Learn from one batch; return what CleanRL logs of it when it was the actor's turn."""
         config = self.config
         loss1, loss2, values1, values2 = self._critic_losses(
-            self.agent, self.target.network, batch, self.alpha(), config.gamma
+            self.agent, self.target.network, batch, self.alpha.value(), config.gamma
         )
-        _step(self.q_optimizer, loss1 + loss2)
+        self.q_optimizer.descend(loss1 + loss2)
         losses: dict[str, Tensor] = {}
         if turn % config.policy_frequency == 0:
             losses = {
@@ -169,21 +170,10 @@ class Learner:
         losses: dict[str, Tensor] = {}
         for _ in range(self.config.policy_frequency):
             with frozen(self.agent.critics):
-                loss, log_probs = self._actor_loss(self.agent, batch, self.alpha())
-            _step(self.actor_optimizer, loss)
-            losses["losses/actor_loss"] = loss
-            if self.config.autotune:
-                surplus = log_probs + self.agent.target_entropy
-                alpha_loss = -(self.agent.log_alpha.exp() * surplus).mean()
-                _step(self.alpha_optimizer, alpha_loss)
-                losses["losses/alpha_loss"] = alpha_loss
-        return {**losses, "losses/alpha": self.alpha()}
-
-
-def _step(optimizer: Adam, loss: Tensor) -> None:
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
+                loss, log_probs = self._actor_loss(self.agent, batch, self.alpha.value())
+            self.actor_optimizer.descend(loss)
+            losses |= {"losses/actor_loss": loss, **self.alpha.learn(log_probs)}
+        return {**losses, "losses/alpha": self.alpha.value()}
 
 
 def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: torch.device) -> None:
@@ -200,7 +190,7 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
         target=learner.target,
         q_optimizer=learner.q_optimizer,
         actor_optimizer=learner.actor_optimizer,
-        alpha_optimizer=learner.alpha_optimizer,
+        alpha_optimizer=learner.alpha.optimizer,
     )
     while run.step < run.total_timesteps and not run.should_stop:
         if run.step < config.learning_starts:

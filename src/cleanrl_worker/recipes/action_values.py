@@ -5,6 +5,7 @@ from __future__ import annotations
 from cleanrl_worker.recipes.recipe import (
     ATARI,
     CLEANRL,
+    ON_BREAKOUT,
     ON_POOLED_BREAKOUT,
     POOLED,
     REPLAY_ON_BREAKOUT,
@@ -121,6 +122,22 @@ ACTION_VALUES = (
             "target_network_frequency": 10_000,
         },
         smoke=SMOKE_REPLAY,
+        **ATARI,
+    ),
+    Recipe(
+        name="rainbow_atari",
+        algorithm="rainbow",
+        summary="Rainbow for Atari games: six extensions of deep Q-learning at once.",
+        overrides=ON_BREAKOUT,
+        smoke=SMOKE_REPLAY | {"batch_size": 4, "train_frequency": 16},
+        **ATARI,
+    ),
+    Recipe(
+        name="sac_atari",
+        algorithm="sac_discrete",
+        summary="Soft actor-critic for Atari games.",
+        overrides={"env_id": "BeamRiderNoFrameskip-v4", "total_timesteps": 5_000_000},
+        smoke=SMOKE_REPLAY | {"batch_size": 4, "update_frequency": 16},
         **ATARI,
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import gymnasium as gym
@@ -32,6 +32,9 @@ class Transitions:
     @classmethod
     def of(cls, arrays: Mapping[str, Array], device: torch.device) -> Transitions:
         return cls(**{name: torch.from_numpy(array).to(device) for name, array in arrays.items()})
+
+
+_NAMES = tuple(field.name for field in fields(Transitions))
 
 
 class ReplayBuffer:
@@ -82,7 +85,7 @@ class ReplayBuffer:
     def draw(self, rng: np.random.Generator, size: int) -> dict[str, Array]:
         """Draw transitions uniformly, as arrays by the names of `Transitions`."""
         rows = rng.integers(0, len(self), size)
-        return {name: column[rows] for name, column in self.columns.items()}
+        return {name: self.columns[name][rows] for name in _NAMES}
 
     def sample(self, rng: np.random.Generator, size: int, device: torch.device) -> Transitions:
         return Transitions.of(self.draw(rng, size), device)

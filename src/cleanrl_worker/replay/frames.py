@@ -16,6 +16,7 @@ from cleanrl_worker.envs.observations import Array, row_bytes
 from cleanrl_worker.envs.vector import Step
 from cleanrl_worker.replay.archive import ReplayArchive
 from cleanrl_worker.replay.buffer import Transitions
+from cleanrl_worker.replay.episodes import EpisodeStarts, goes_on
 from mosaic.contracts.errors import ConfigError
 
 
@@ -41,7 +42,8 @@ class FrameReplay:
         num_envs: int,
     ) -> None:
         self._stack, *picture = observation_space.shape
-        self._num_envs = num_envs
+        self.num_envs = num_envs
+        self.reach = self._stack - 1
         self.columns: Mapping[str, Array] = {
             "frames": np.zeros((capacity, *picture), observation_space.dtype),
             "actions": np.zeros((capacity, *(action_space.shape or ())), action_space.dtype),
@@ -52,8 +54,7 @@ class FrameReplay:
         self.capacity = capacity
         self.total = 0  # transitions ever added
         self.archive: ReplayArchive | None = None
-        self._expected: Array | None = None  # the observations that go on from the last step
-        self._ended: Array = np.ones(num_envs, np.bool_)
+        self._starts = EpisodeStarts(num_envs)
         self._last_frames: Array | None = None
 
     @staticmethod
@@ -77,24 +78,18 @@ class FrameReplay:
         return min(self.total, self.capacity)
 
     def add(self, obs: Array, actions: Array, step: Step) -> None:
-        """Add one transition of every environment.
-
-        `obs` is the very array that the last step returned. Any other one, as after a cut, begins
-        new episodes.
-        """
-        starts = self._ended if obs is self._expected else np.ones(self._num_envs, np.bool_)
+        """Add one transition of every environment; `obs` is what the last step returned."""
+        starts = self._starts.find(obs, step)
         if starts.any():
             _check_repeated(obs[starts])
-        rows = np.arange(self.total, self.total + self._num_envs) % self.capacity
+        rows = np.arange(self.total, self.total + self.num_envs) % self.capacity
         columns = self.columns
         columns["frames"][rows] = obs[:, -1]
         columns["actions"][rows] = actions
         columns["rewards"][rows] = step.rewards
         columns["ends"][rows] = step.terminated
-        columns["distances"][rows] = np.where(starts, 0, self._num_envs)
-        self.total += self._num_envs
-        self._expected = step.obs
-        self._ended = step.terminated | step.truncated
+        columns["distances"][rows] = np.where(starts, 0, self.num_envs)
+        self.total += self.num_envs
         self._last_frames = step.next_obs[:, -1]
         if self.archive is not None:
             self.archive.advance(self.total)
@@ -106,40 +101,50 @@ class FrameReplay:
         """Draw transitions uniformly from those that can be built; the newest always can."""
         oldest = self.total - len(self)
         rows = rng.integers(oldest, self.total, size)
-        history, is_whole = self._look_back(rows)
-        while not is_whole.all():
+        history, is_held = self._look_back(rows)
+        while not (is_whole := is_held & self.has_next(rows)).all():
             again = ~is_whole
             rows[again] = rng.integers(oldest, self.total, int(again.sum()))
-            history, is_whole = self._look_back(rows)
+            history, is_held = self._look_back(rows)
         frames = self._pictures(rows, history)
         index = rows % self.capacity
         taken = {name: self.columns[name][index] for name in ("actions", "rewards", "ends")}
         return {"obs": frames[:, :-1], "next_obs": frames[:, 1:], **taken}
 
+    def has_next(self, rows: Array) -> Array:
+        """Say which rows' next observations can be built, or do not matter."""
+        terminated = self.columns["ends"][rows % self.capacity] > 0
+        is_newest = rows + self.num_envs >= self.total
+        has_next: Array = is_newest | goes_on(self, rows) | terminated
+        return has_next
+
+    def observations(self, rows: Array) -> Array:
+        """Return the stacks of rows, all of whose pictures must be held."""
+        history, _ = self._look_back(rows)
+        stacks: Array = self.columns["frames"][history % self.capacity]
+        return stacks
+
+    def next_observations(self, rows: Array) -> Array:
+        """Return the stacks after rows that are not the newest; after a termination any stack."""
+        return self.observations(np.where(goes_on(self, rows), rows + self.num_envs, rows))
+
     def _look_back(self, rows: Array) -> tuple[Array, Array]:
-        """Return the rows of each one's stack, oldest first, and whether it can be built."""
+        """Return the rows of each one's stack, oldest first, and whether all of them are held."""
         distances, oldest = self.columns["distances"], self.total - len(self)
         history = np.empty((len(rows), self._stack), np.int64)
         history[:, -1] = rows
-        is_whole = self._has_next(rows)
+        is_held = np.ones(len(rows), np.bool_)
         for place in range(self._stack - 1, 0, -1):
             newer = history[:, place]
             older = newer - distances[newer % self.capacity]
-            is_whole &= older >= oldest
+            is_held &= older >= oldest
             history[:, place - 1] = older
-        return history, is_whole
-
-    def _has_next(self, rows: Array) -> Array:
-        following = rows + self._num_envs
-        goes_on = self.columns["distances"][following % self.capacity] == self._num_envs
-        terminated = self.columns["ends"][rows % self.capacity] > 0
-        has_next: Array = (following >= self.total) | goes_on | terminated
-        return has_next
+        return history, is_held
 
     def _pictures(self, rows: Array, history: Array) -> Array:
         """Return the pictures of each stack and the one after it."""
         assert self._last_frames is not None, "sampled before anything was added"
-        following = rows + self._num_envs
+        following = rows + self.num_envs
         is_newest = following >= self.total
         picked = np.column_stack((history, np.where(is_newest, rows, following)))
         frames: Array = self.columns["frames"][picked % self.capacity]

@@ -27,6 +27,7 @@ _METRICS = (
         "charts/SPS", "Environment steps a second since the start.", unit="1/s", wall_clock=True
     ),
     Metric("charts/epsilon", "Share of random actions."),
+    Metric("charts/beta", "How far the preference for high priorities is undone; 1: wholly."),
     Metric("bdi/plan_return", "Return of an episode that the agent played by its plans."),
     Metric("bdi/planned_states", "States in which the agent has a plan.", unit="states"),
     Metric("llm/prompts", "Requests to the language model so far."),
