@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 import torch.distributed as dist
@@ -23,6 +23,9 @@ from torch import Tensor
 
 from cleanrl_worker.cuts import Stateful
 from cleanrl_worker.state_tree import join, split
+
+if TYPE_CHECKING:
+    from torch._C._distributed_c10d import Store
 
 # A run may be paused for as long as anybody likes; that one is gone is noticed otherwise.
 PATIENCE = timedelta(days=365)
@@ -88,7 +91,7 @@ class TorchGroup:
         self,
         rank: int,
         size: int,
-        store: dist.Store,
+        store: Store,
         device: torch.device,
         explain: Callable[[RuntimeError], Exception],
     ) -> None:
@@ -125,7 +128,7 @@ class TorchGroup:
 class Parcel:
     """States that one rank hands to rank 0, one after the other, without waiting for it."""
 
-    def __init__(self, store: dist.Store, rank: int) -> None:
+    def __init__(self, store: Store, rank: int) -> None:
         self._store = store
         self._name = f"state/{rank}"
         self._count = 0
@@ -182,8 +185,11 @@ def join_group(
     explain: Callable[[RuntimeError], Exception],
 ) -> TorchGroup:
     """Meet the other ranks at a file, and be one of them; all traffic stays on this machine."""
+    # Where torch.distributed has them from, which a type checker does not see.
+    from torch._C._distributed_c10d import FileStore
+
     os.environ["GLOO_SOCKET_IFNAME"] = os.environ["NCCL_SOCKET_IFNAME"] = _LOOPBACK
-    store = dist.FileStore(str(meeting_place), size)
+    store = FileStore(str(meeting_place), size)
     store.set_timeout(PATIENCE)
     dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=PATIENCE)
     return TorchGroup(rank, size, store, device, explain)
