@@ -168,13 +168,15 @@ class Run:
         then is of the next stage. Returns the observations to go on from; `has_cut` says afterwards
         whether they are of new episodes, which a recurrent state must not reach.
         """
-        self.should_stop = self.group.agree(self.should_stop)
+        # Asked once, and kept: a signal may come at any time, and all ranks must do the same.
+        is_stopping = self.group.agree(self.should_stop)
+        self.should_stop |= is_stopping
         has_new_stage = self._curriculum is not None and self._advance(self._curriculum)
         is_due = self._checkpoints is not None and self._checkpoints.is_due(self.step)
         self.has_cut = is_due or has_new_stage
         if is_due:
             return self._cut(envs)
-        if self._checkpoints is not None and self.should_stop:
+        if self._checkpoints is not None and is_stopping:
             self._save(exact=False)
         return self._renew(envs) if has_new_stage else obs
 
@@ -292,6 +294,8 @@ class Run:
         if self._curriculum is not None and not self._curriculum.has_stages:
             values = {**values, **self._curriculum.metrics()}
         self.log({**values, **speed})
+        if self.group.rank:  # the first one's line is the run's
+            return
         returns = self._returns.values
         self._status.show(self.step, self.total_timesteps, returns, self.steps_per_second)
 

@@ -24,9 +24,15 @@ from cleanrl_worker.envs.registry import resolve
 from cleanrl_worker.preparation import prepare
 from cleanrl_worker.random_state import RandomState, rank_generator
 from cleanrl_worker.ranks.group import Alone, Parcel, RankedState
-from cleanrl_worker.ranks.placing import place_rank
+from cleanrl_worker.ranks.placing import pick_backend, place_rank
 from cleanrl_worker.recording import Run
-from mosaic.contracts.errors import EXIT_FAILED, EXIT_OK, EXIT_TERMINATED, ConfigError
+from mosaic.contracts.errors import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_TERMINATED,
+    ConfigError,
+)
 from mosaic.workers.process_tree import find_run_processes
 from tests.cleanrl_worker.conftest import SOURCE
 from tests.contract.forked import Launched, launched
@@ -44,6 +50,7 @@ SETTINGS: dict[str, Any] = {
 STEPS = 8 * 16 * 2 * LOCAL_ENVS
 ENDLESS = ["--env-id=CartPole-v1", "--local-num-envs=1", "--num-steps=16", "--num-minibatches=2"]
 SECONDS = 60.0
+GRACE_S = 10.0
 
 
 class BothGenerators:
@@ -127,6 +134,15 @@ def test_the_other_rank_dies_with_rank_0(endless: Launched) -> None:
     assert wait_until_gone(other.pid)
 
 
+def test_a_rank_that_is_killed_ends_the_run_with_its_cause(endless: Launched) -> None:
+    assert endless._process.pid is not None
+    other_rank(endless._process.pid).kill()
+    assert endless.wait() == EXIT_FAILED
+    assert endless.output.splitlines()[-1] == (
+        "Rank 1 was killed by signal 9 (SIGKILL). Out of memory is the usual cause."
+    )
+
+
 def test_a_signal_to_any_rank_stops_the_run(endless: Launched) -> None:
     assert endless._process.pid is not None
     other = other_rank(endless._process.pid)
@@ -178,6 +194,7 @@ def start_worker(tmp_path: Path, env_id: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
 
 
@@ -191,17 +208,16 @@ def end_of(worker: subprocess.Popen[str]) -> dict[str, Any]:
     return payload
 
 
-def test_a_rank_that_is_killed_ends_the_run_with_its_cause(tmp_path: Path) -> None:
-    worker = start_worker(tmp_path, "CartPole-v1")
-    other = other_rank(worker.pid)
-    assert other.environ()["MOSAIC_RUN_ID"] == tmp_path.name
-    assert worker.stdout is not None
-    while '"metric"' not in worker.stdout.readline():
-        assert worker.poll() is None
-    other.kill()
-    payload = end_of(worker)
-    assert payload["error"].startswith("Rank 1 was killed by signal 9 (SIGKILL).")
-    assert payload["error_type"] == "ProcessFailed"
+def test_an_interrupt_from_the_keyboard_ends_all_ranks(tmp_path: Path) -> None:
+    with start_worker(tmp_path, "CartPole-v1") as worker:
+        other = other_rank(worker.pid)
+        assert other.environ()["MOSAIC_RUN_ID"] == tmp_path.name
+        assert worker.stdout is not None
+        while '"metric"' not in worker.stdout.readline():
+            assert worker.poll() is None
+        os.killpg(worker.pid, signal.SIGINT)
+        worker.communicate(timeout=GRACE_S)
+        assert worker.returncode == EXIT_INTERRUPTED
     assert find_run_processes(tmp_path.name, None) == []
 
 
@@ -229,6 +245,8 @@ def test_a_rank_hands_its_random_states_to_rank_0(tmp_path: Path) -> None:
     lone = Alone(3).gathered(RandomState(generators[0]))
     with pytest.raises(ValueError, match=r"it is of world_size=2, not 3"):
         lone.load_state_dict(state)
+    with pytest.raises(ValueError, match=r"it is of world_size=1, not 3"):
+        lone.load_state_dict(Alone().gathered(RandomState(generators[0])).state_dict())
 
 
 def test_advantages_are_normalised_over_all_samples_of_a_minibatch() -> None:
@@ -269,6 +287,8 @@ def test_each_rank_has_its_gpu(
     placed = [place_rank(torch.device("cuda"), rank, 2, ids, "gloo") for rank in range(2)]
     assert [device.index for device, _ in placed] == expected
     assert placed[0][1] == (() if gpus > 1 else ("2 processes share 1 GPU.",))
+    used = pick_backend("auto", placed[0][0], 2, ids)
+    assert used == ("gloo" if gpus == 1 else "nccl")
     if gpus == 1:
         with pytest.raises(ConfigError, match="needs a GPU for each of world_size=2"):
             place_rank(torch.device("cuda"), 0, 2, ids, "nccl")

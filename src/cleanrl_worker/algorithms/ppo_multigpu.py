@@ -8,7 +8,8 @@ by names, defaults and tags. Rank 0 alone logs its episodes, checkpoints and eva
 Changed: advantages are normalised by the moments of the minibatches of all processes together, and
 KL and losses are means over them, so that N processes are one with N times the environments whose
 minibatches hold as many samples of every process. Environments are seeded as those of one process
-would be, where CleanRL gives the second process mostly the seeds of the first.
+would be, where CleanRL gives the second process mostly the seeds of the first. The runtime starts
+the processes, and on GPUs they talk by NCCL unasked.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from cleanrl_worker.distributions import Distribution, distribution_for
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.optimisers import Adam
 from cleanrl_worker.ranks.group import Group, average_, means
+from cleanrl_worker.ranks.placing import AUTO, GLOO, NCCL
 from cleanrl_worker.recording import Run
 from cleanrl_worker.returns import explained_variance
 from cleanrl_worker.schedules import linear_to_zero
@@ -49,9 +51,9 @@ class Config(ppo.Config):
         (), "GPU of each process; empty: one after the other.", group="run", runtime_only=True
     )
     backend: str = param(
-        "gloo",
-        "How gradients travel: nccl between GPUs, gloo everywhere.",
-        choices=("gloo", "nccl"),
+        AUTO,
+        "How gradients travel: nccl between GPUs, gloo everywhere; auto: nccl where it can be.",
+        choices=(AUTO, GLOO, NCCL),
         group="run",
         runtime_only=True,
     )

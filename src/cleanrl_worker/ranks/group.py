@@ -77,7 +77,7 @@ class Alone:
         return flag
 
     def gathered(self, part: Stateful) -> Stateful:
-        return part if self.size == 1 else RankedState(part, 0, self.size, [])
+        return RankedState(part, 0, self.size, [])
 
 
 class TorchGroup:
@@ -136,7 +136,8 @@ class Parcel:
     def send(self, state: Any) -> None:
         skeleton, tensors = split(state, "state")
         tensors_key, plain_key = self._next()
-        self._store.set(tensors_key, save_tensors(tensors))
+        # Its signature says text, and it takes bytes as they are.
+        self._store.set(tensors_key, save_tensors(tensors))  # type: ignore[arg-type]
         self._store.set(plain_key, json.dumps(skeleton))
 
     def receive(self) -> Any:
@@ -152,7 +153,10 @@ class Parcel:
 
 
 class RankedState:
-    """A part of which every rank has its own: rank 0's checkpoint holds them all."""
+    """A part of which every rank has its own: rank 0's checkpoint holds them all.
+
+    A lone process' checkpoint holds the part as it is.
+    """
 
     def __init__(self, part: Stateful, rank: int, size: int, parcels: list[Parcel]) -> None:
         self._part = part
@@ -166,10 +170,12 @@ class RankedState:
         if self._rank:
             self._parcels[self._rank - 1].send(own)
             return {}
+        if self._size == 1:
+            return dict(own)
         return {"ranks": [own, *(parcel.receive() for parcel in self._parcels)]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        ranks = state["ranks"]
+        ranks = state.get("ranks", [state])
         if len(ranks) != self._size:
             raise ValueError(f"it is of world_size={len(ranks)}, not {self._size}")
         self._part.load_state_dict(ranks[self._rank])

@@ -37,17 +37,22 @@ def main(arguments: Sequence[str]) -> int:
             flags,
             lambda prepared: channel.send("prepared", device=str(prepared.device)),
         )
-    except PeerLost:
+    except PeerLost as error:
+        channel.send("rejected", code=ProcessFailed.code, message=_first_line(error))
         return PEER_LOST
     except MosaicError as error:
         channel.send("rejected", code=error.code, message=error.one_line())
         return error.exit_code
     except Exception as error:  # noqa: BLE001 - a process border: rank 0 names the cause
         traceback.print_exc()
-        said = f"{type(error).__name__}: {error}".splitlines()[0]
+        said = f"{type(error).__name__}: {_first_line(error)}"
         channel.send("rejected", code=ProcessFailed.code, message=said)
         return EXIT_FAILED
     return EXIT_OK
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [""])[0]
 
 
 def _hand_on_signals() -> None:

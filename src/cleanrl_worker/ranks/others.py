@@ -22,8 +22,9 @@ from cleanrl_worker.channel import EVENT_FD_VARIABLE
 from cleanrl_worker.channel_reader import ChannelReader
 from cleanrl_worker.failure import rejection
 from cleanrl_worker.preparation import Prepared
-from cleanrl_worker.ranks.group import TorchGroup, join_group, leave_group
+from cleanrl_worker.ranks.group import Alone, Group, join_group, leave_group
 from cleanrl_worker.ranks.main import PEER_LOST
+from cleanrl_worker.ranks.placing import pick_backend
 from mosaic.contracts.errors import MosaicError, ProcessFailed
 from mosaic.workers.processes import PARENT_PID_VARIABLE, describe_exit
 
@@ -105,13 +106,20 @@ class OtherRanks:
         self._has_ended = threading.Event()
         self._ranks = [RankProcess(rank, meeting_place, arguments) for rank in range(1, size)]
 
-    def wait_until_ready(self) -> None:
-        """Wait until all are prepared, then watch them."""
+    def are_ready(self, is_stopping: Callable[[], bool]) -> bool:
+        """Wait until all are prepared, then watch them; False where the run is to stop before."""
         waiting = list(self._ranks)
         while waiting:
-            waiting = [rank for rank in waiting if not rank.is_ready(_TICK_S)]
+            try:
+                waiting = [rank for rank in waiting if not rank.is_ready(_TICK_S)]
+            except MosaicError:
+                if not is_stopping():  # an interrupt may have hit one that was not up yet
+                    raise
+            if is_stopping():
+                return False
         for rank in self._ranks:
             threading.Thread(target=self._watch, args=(rank,), daemon=True).start()
+        return True
 
     def _watch(self, rank: RankProcess) -> None:
         if rank.process.wait() == 0 or self._is_over.is_set():
@@ -158,19 +166,24 @@ def with_others(
     arguments: Sequence[str],
     give_up: Callable[[MosaicError], None],
     is_stopping: Callable[[], bool],
-) -> Iterator[TorchGroup]:
-    """Be rank 0 of several processes; the others are started here and are gone afterwards."""
+) -> Iterator[Group]:
+    """Be rank 0 of several processes; the others are started here and are gone afterwards.
+
+    A run that is to stop before they are ready goes on alone: to its first step, which is its last.
+    """
     config, device = prepared.config, prepared.device
     assert isinstance(device, torch.device), "there is no group in JAX"
     meeting_place = home / MEETING_PLACE
     others = OtherRanks(prepared.processes, meeting_place, arguments, give_up)
     try:
-        others.wait_until_ready()
+        if not others.are_ready(is_stopping):
+            yield Alone(prepared.processes)
+            return
         yield join_group(
             meeting_place,
             rank=0,
             size=prepared.processes,
-            backend=config.backend,
+            backend=pick_backend(config.backend, device, config.world_size, config.device_ids),
             device=device,
             explain=others.explain,
         )

@@ -1,4 +1,4 @@
-"""On which device each rank of a run computes."""
+"""On which device each rank of a run computes, and how it talks to the others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 
 from mosaic.contracts.errors import ConfigError
 
-NCCL = "nccl"
+AUTO, GLOO, NCCL = "auto", "gloo", "nccl"
 
 
 def place_rank(
@@ -34,6 +34,16 @@ def place_rank(
         )
     torch.cuda.set_device(ids[rank])
     return torch.device("cuda", ids[rank]), notes
+
+
+def pick_backend(backend: str, device: torch.device, size: int, device_ids: tuple[int, ...]) -> str:
+    """Return what torch.distributed is started with: nccl where each rank has a GPU of its own."""
+    if backend != AUTO:
+        return backend
+    if device.type == "cpu":
+        return GLOO
+    ids, _ = _choose(size, device_ids, torch.cuda.device_count())
+    return NCCL if len(set(ids)) == size else GLOO
 
 
 def _choose(

@@ -12,6 +12,7 @@ from cleanrl_worker.channel import Channel
 from cleanrl_worker.cuts import Checkpoints
 from cleanrl_worker.preparation import Prepared, prepare
 from cleanrl_worker.ranks.group import Group, join_group, leave_group
+from cleanrl_worker.ranks.placing import pick_backend
 from cleanrl_worker.recording import Run
 
 
@@ -45,7 +46,7 @@ def train_rank(
         meeting_place,
         rank=rank,
         size=config.world_size,
-        backend=config.backend,
+        backend=pick_backend(config.backend, device, config.world_size, config.device_ids),
         device=device,
         explain=lambda error: PeerLost(str(error)),
     )

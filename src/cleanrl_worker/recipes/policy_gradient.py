@@ -102,7 +102,7 @@ POLICY_GRADIENT = (
         extras=("atari",),
         overrides=ON_BREAKOUT | {"clip_coef": 0.1},
         smoke={
-            "env_id": "CartPole-v1",
+            "env_id": "FrozenLake-v1",
             "total_timesteps": 64,
             "local_num_envs": 1,
             "num_steps": 16,
