@@ -26,7 +26,7 @@ from cleanrl_worker.cuts import MISFITS, Checkpoints, Stateful, resolve_interval
 from cleanrl_worker.describe import recipe_parameters
 from cleanrl_worker.envs.backends import AUTO, ENVPOOL, JAX, NATIVE
 from cleanrl_worker.envs.build import Normalisation
-from cleanrl_worker.envs.registry import PLAYERS, ResolvedEnv, resolve
+from cleanrl_worker.envs.registry import ATARI, PLAYERS, ResolvedEnv, resolve
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.frameworks import Device, load_algorithm, start_device
 from cleanrl_worker.lanes import open_view
@@ -143,7 +143,8 @@ def prepare(name: str, flags: Sequence[str], *, rank: int = 0) -> Prepared:
         pooled_games=recipe.pooled_games,
     )
     check_framework(recipe, backend)
-    if recipe.pooled_games and options.env_backend == AUTO and backend == NATIVE:
+    is_pooled = recipe.pooled_games and env.family == ATARI.name
+    if is_pooled and options.env_backend == AUTO and backend == NATIVE:
         warnings += ("envpool is not installed: ale-py's vector environment plays the games.",)
     options = replace(options, env_backend=backend)
     longest_episode = staging.check()

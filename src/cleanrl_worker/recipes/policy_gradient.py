@@ -111,6 +111,27 @@ POLICY_GRADIENT = (
         },
     ),
     Recipe(
+        name="ppo_rnd_envpool",
+        algorithm="ppo_rnd",
+        summary="Proximal policy optimisation that explores: random network distillation.",
+        omits=("shared_trunk", "rpo_alpha"),
+        overrides={
+            "env_id": "ALE/MontezumaRevenge-v5",
+            "total_timesteps": 2_000_000_000,
+            "learning_rate": 1e-4,
+            "num_envs": 128,
+            "gamma": 0.999,
+            "clip_coef": 0.1,
+            "ent_coef": 0.001,
+        },
+        smoke=SMOKE_ROLLOUT | {"num_iterations_obs_norm_init": 1},
+        **POOLED
+        | {
+            "env_families": ("atari", "gymnasium", "minigrid", "babyai"),
+            "source": f"{CLEANRL}; the id with sticky actions, which it sets itself",
+        },
+    ),
+    Recipe(
         name="ppo_pettingzoo_ma_atari",
         algorithm="ppo",
         summary="Proximal policy optimisation against itself, in Atari games of several players.",
