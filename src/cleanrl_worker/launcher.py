@@ -24,6 +24,7 @@ from mosaic.workers.processes import die_with_parent
 
 if TYPE_CHECKING:
     from cleanrl_worker.preparation import Prepared
+    from cleanrl_worker.ranks.group import Group
     from cleanrl_worker.recording import Run
     from cleanrl_worker.wandb_sink import WandbSink
 
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return EXIT_OK
     except MosaicError as error:
         return _reject(channel, error)
-    return _train(prepared, channel)
+    return _train(prepared, arguments, channel)
 
 
 def _reject(channel: Channel, error: MosaicError) -> int:
@@ -63,7 +64,7 @@ def _report_summary(channel: Channel, summary: dict[str, Any]) -> None:
         print(json.dumps(summary, indent=2))
 
 
-def _train(prepared: Prepared, channel: Channel) -> int:
+def _train(prepared: Prepared, arguments: Sequence[str], channel: Channel) -> int:
     name = prepared.options.exp_name or prepared.recipe.name
     model_dir = Path("runs") / run_name(
         prepared.env.id, name, prepared.options.seed, int(time.time())
@@ -73,12 +74,13 @@ def _train(prepared: Prepared, channel: Channel) -> int:
     _stop_on_signal(run)
     try:
         with contextlib.closing(run):
-            prepared.algorithm.train(
-                run, prepared.config, prepared.envs, prepared.agent, prepared.device
-            )
-            speed = run.steps_per_second
-            if not run.should_stop:
-                run.finish(prepared.envs)
+            with _group(prepared, run, arguments, channel, model_dir) as run.group:
+                prepared.algorithm.train(
+                    run, prepared.config, prepared.envs, prepared.agent, prepared.device
+                )
+                speed = run.steps_per_second
+                if not run.should_stop:
+                    run.finish(prepared.envs)
             prepared.envs.close()
             if prepared.options.save_model and not run.should_stop:
                 path = model_dir / f"{name}.cleanrl_model"
@@ -92,6 +94,20 @@ def _train(prepared: Prepared, channel: Channel) -> int:
     status = "stopped" if run.should_stop else "completed"
     channel.send("finished", status=status, steps=run.step, steps_per_second=round(speed, 1))
     return EXIT_TERMINATED if run.should_stop else EXIT_OK
+
+
+def _group(
+    prepared: Prepared, run: Run, arguments: Sequence[str], channel: Channel, home: Path
+) -> contextlib.AbstractContextManager[Group]:
+    """Start the other processes of a run that has several."""
+    if prepared.processes == 1:
+        return contextlib.nullcontext(run.group)
+    from cleanrl_worker.ranks.others import with_others
+
+    def give_up(error: MosaicError) -> None:
+        os._exit(_reject(channel, error))
+
+    return with_others(prepared, home, arguments, give_up, lambda: run.should_stop)
 
 
 def _open_run(prepared: Prepared, channel: Channel, model_dir: Path) -> Run:

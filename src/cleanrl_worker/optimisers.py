@@ -42,6 +42,11 @@ class Adam:
         self._square = torch.zeros_like(self._weights)
         self._steps_taken = torch.zeros((), device=self._weights.device)
 
+    @property
+    def gradients(self) -> Tensor:
+        """All gradients as one vector, for whoever changes them before a step."""
+        return self._gradients
+
     def zero_grad(self) -> None:
         self._gradients.zero_()
 

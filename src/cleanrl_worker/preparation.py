@@ -26,10 +26,13 @@ from cleanrl_worker.cuts import MISFITS, Checkpoints, Stateful, resolve_interval
 from cleanrl_worker.describe import recipe_parameters
 from cleanrl_worker.envs.backends import AUTO, ENVPOOL, JAX, NATIVE
 from cleanrl_worker.envs.build import Normalisation
-from cleanrl_worker.envs.registry import PLAYERS, ResolvedEnv, resolve
+from cleanrl_worker.envs.registry import ATARI, PLAYERS, ResolvedEnv, resolve
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.frameworks import Device, load_algorithm, start_device
 from cleanrl_worker.lanes import open_view
+from cleanrl_worker.random_state import cut_seed
+from cleanrl_worker.ranks.group import Alone
+from cleanrl_worker.ranks.placing import place_rank
 from cleanrl_worker.recipes import Recipe, find_recipe
 from cleanrl_worker.recording import Run
 from cleanrl_worker.replay.choosing import replay_disk_bytes
@@ -77,6 +80,7 @@ class Prepared:
     compiler: Compiler
     origin: Origin | None
     warnings: tuple[str, ...]
+    processes: int = 1  # that share the environments
 
     def settings(self) -> dict[str, Any]:
         """Return every option and hyperparameter, as they are logged and stored."""
@@ -95,8 +99,11 @@ class Prepared:
         return dict(finite(description))
 
 
-def prepare(name: str, flags: Sequence[str]) -> Prepared:
-    """Parse the flags, build the environments and the agent, and check that they fit."""
+def prepare(name: str, flags: Sequence[str], *, rank: int = 0) -> Prepared:
+    """Parse the flags, build the environments and the agent, and check that they fit.
+
+    `rank` is the number of this process, in a run of several.
+    """
     recipe = find_recipe(name)
     algorithm = load_algorithm(recipe)
     values, origin = _read_settings(recipe, flags)
@@ -112,14 +119,21 @@ def prepare(name: str, flags: Sequence[str]) -> Prepared:
         threads=options.torch_threads,
         deterministic=options.torch_deterministic,
     )
+    if recipe.is_shared:
+        assert isinstance(device, torch.device)
+        device, placed = place_rank(
+            device, rank, config.world_size, config.device_ids, config.backend
+        )
+        warnings += placed
     compiler, unmet = build_compiler(
         compile=options.compile, cudagraphs=options.cudagraphs, cuda=options.cuda, device=device
     )
     warnings += unmet
     if origin is not None:
         warnings += tuple(differences(origin, values, describe_machine(str(device))))
-    _seed(options)
+    _seed(options.seed)
     staging = plan_stages(env, options, modules)
+    processes = count_processes(recipe, config, staging)
 
     # By the run's own number of environments, in a dry run too: it is the same decision.
     backend = staging.choose_backend(
@@ -129,11 +143,12 @@ def prepare(name: str, flags: Sequence[str]) -> Prepared:
         pooled_games=recipe.pooled_games,
     )
     check_framework(recipe, backend)
-    if recipe.pooled_games and options.env_backend == AUTO and backend == NATIVE:
+    is_pooled = recipe.pooled_games and env.family == ATARI.name
+    if is_pooled and options.env_backend == AUTO and backend == NATIVE:
         warnings += ("envpool is not installed: ale-py's vector environment plays the games.",)
     options = replace(options, env_backend=backend)
     longest_episode = staging.check()
-    envs = _build_envs(recipe, options, config, staging)
+    envs = _build_envs(recipe, options, config, staging, is_seen=rank == 0)
     check_actions(recipe, envs, env.id)
     check_memory(algorithm.storage_bytes(config, envs))
     agent = algorithm.build(config, envs).to(device)
@@ -141,11 +156,13 @@ def prepare(name: str, flags: Sequence[str]) -> Prepared:
         options.checkpoint_interval,
         options.total_timesteps,
         longest_episode or envs.max_episode_steps,
-        config.num_envs,
+        config.num_envs * processes,
     )
     options = replace(options, checkpoint_interval=interval)
     if origin is not None and origin.weights is not None:
         load_weights(agent, envs, origin)
+    if rank:  # the weights are the same in every process, and what is drawn from now on is not
+        _seed(cut_seed(options.seed, rank))
     notes = env.notes + warnings + staging.warnings
     return Prepared(
         recipe,
@@ -160,6 +177,7 @@ def prepare(name: str, flags: Sequence[str]) -> Prepared:
         compiler,
         origin,
         notes,
+        processes,
     )
 
 
@@ -175,19 +193,36 @@ def _read_settings(recipe: Recipe, flags: Sequence[str]) -> tuple[dict[str, Any]
     return values, origin
 
 
-def _seed(options: RunOptions) -> None:
+def _seed(seed: int) -> None:
     """Seed what is random."""
-    torch.manual_seed(options.seed)
+    torch.manual_seed(seed)
     # For JAX's first weights, and environments that draw from Python's and NumPy's global states.
-    random.seed(options.seed)
-    np.random.seed(options.seed % 2**32)
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
 
 
-def _build_envs(recipe: Recipe, options: RunOptions, config: Any, staging: Staging) -> EnvBatch:
+def count_processes(recipe: Recipe, config: Any, staging: Staging) -> int:
+    """Return how many processes share the environments; with a curriculum they cannot."""
+    if not recipe.is_shared or config.world_size == 1:
+        return 1
+    if staging.curriculum is not None:
+        raise ConfigError(
+            f"world_size={config.world_size} cannot be used with a curriculum: each process would "
+            "be in a stage of its own.",
+            hint="Use world_size=1, or ppo_atari.",
+        )
+    return int(config.world_size)
+
+
+def _build_envs(
+    recipe: Recipe, options: RunOptions, config: Any, staging: Staging, *, is_seen: bool
+) -> EnvBatch:
+    """Build the environments; those that are not to be seen are neither filmed nor shown."""
     num_envs = config.num_envs
     if options.dry_run:
         num_envs = _count_dry_run(staging.envs[0], num_envs)
-    video_dir = Path("videos") if options.capture_video and not options.dry_run else None
+    is_seen = is_seen and not options.dry_run
+    video_dir = Path("videos") if options.capture_video and is_seen else None
     normalise = Normalisation(config.gamma) if recipe.normalise else None
     has_one_game = staging.curriculum is None
     if recipe.steps_inside and options.env_backend == ENVPOOL and has_one_game:
@@ -199,7 +234,7 @@ def _build_envs(recipe: Recipe, options: RunOptions, config: Any, staging: Stagi
         backend=options.env_backend,
         video_dir=video_dir,
         normalise=normalise,
-        view=None if options.dry_run else open_view(num_envs),
+        view=open_view(num_envs) if is_seen else None,
     )
 
 
@@ -279,6 +314,7 @@ def check_state_fits(prepared: Prepared, checkpoint: Checkpoint) -> None:
         resume_from=checkpoint,
         curriculum=prepared.staging.curriculum,
         on_begin=stop,
+        group=Alone(prepared.processes),
     )
     with contextlib.suppress(_Fits):
         prepared.algorithm.train(
@@ -336,7 +372,9 @@ def summarise(prepared: Prepared) -> dict[str, Any]:
         "agent": {"architecture": architecture_of(agent), "parameters": parameters},
         "device": str(prepared.device),
         "resources": {
-            "memory_mb": round(PROCESS_MB + storage_mb + (2 + OPTIMISER_COPIES) * weights_mb),
+            "memory_mb": round(
+                prepared.processes * (PROCESS_MB + (2 + OPTIMISER_COPIES) * weights_mb) + storage_mb
+            ),
             "storage_mb": round(storage_mb, 2),
             "disk_mb": round(
                 weights_mb

@@ -43,3 +43,8 @@ def cut_seed(seed: int, step: int) -> int:
     if step == 0:
         return seed
     return int(np.random.SeedSequence((seed, step)).generate_state(1)[0]) % MAX_SEED
+
+
+def rank_generator(seed: int, rank: int) -> np.random.Generator:
+    """Return the generator that a process of a run draws with; rank 0's is that of a lone one."""
+    return np.random.default_rng(seed if rank == 0 else (seed, rank))

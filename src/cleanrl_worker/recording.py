@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, Protocol, SupportsFloat
 
-import numpy as np
 from torch import Tensor
 
 from cleanrl_worker.channel import Channel
@@ -22,7 +21,8 @@ from cleanrl_worker.compiling import Compiler
 from cleanrl_worker.cuts import Checkpoints, Stateful
 from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import EnvBatch, Episode
-from cleanrl_worker.random_state import RandomState, cut_seed
+from cleanrl_worker.random_state import RandomState, cut_seed, rank_generator
+from cleanrl_worker.ranks.group import Alone, Group
 from cleanrl_worker.replay.saving import RingBuffer
 from cleanrl_worker.sinks import MetricSink, StatusLines, say
 from cleanrl_worker.wrappers.curriculum import Switch
@@ -87,7 +87,8 @@ class Run:
 
     `on_begin` is called when the checkpoint was found to fit, before the first step. `compiled`
     makes of a function what the run computes with. The mean return of the last
-    `averaged_episodes` is logged with every episode; 0: it is not.
+    `averaged_episodes` is logged with every episode; 0: it is not. `group` are the processes that
+    share the environments, of which this is one.
     """
 
     def __init__(
@@ -104,11 +105,13 @@ class Run:
         on_begin: Callable[[], None] = lambda: None,
         averaged_episodes: int = 0,
         compiled: Compiler | None = None,
+        group: Group | None = None,
     ) -> None:
         self.total_timesteps = total_timesteps
         self.seed = seed
         self.step = 0 if resume_from is None else resume_from.step
-        self.rng = np.random.default_rng(seed)
+        self.group: Group = group or Alone()
+        self.rng = rank_generator(seed, self.group.rank)
         self.should_stop = False
         self.has_begun = False
         self.has_cut = False
@@ -135,7 +138,8 @@ class Run:
         The parts are all that training depends on beside the environments' own state, which no
         checkpoint holds: environments start anew after every cut, in a run that goes on as well.
         """
-        tracked = {**parts, "random": RandomState(self.rng), "returns": self._returns}
+        random = self.group.gathered(RandomState(self.rng))
+        tracked = {**parts, "random": random, "returns": self._returns}
         if isinstance(envs, Stateful):
             tracked["normaliser"] = envs
         if self._curriculum is not None:
@@ -150,7 +154,7 @@ class Run:
         self._on_begin()
         if self._curriculum is not None and self._resume_from is None:
             self.log(self._curriculum.metrics())
-        obs = envs.reset(cut_seed(self.seed, self.step))
+        obs = envs.reset(self._seed_of(envs))
         self._started = time.perf_counter()
         self.budget = TimeBudget()
         return obs
@@ -164,12 +168,15 @@ class Run:
         then is of the next stage. Returns the observations to go on from; `has_cut` says afterwards
         whether they are of new episodes, which a recurrent state must not reach.
         """
+        # Asked once, and kept: a signal may come at any time, and all ranks must do the same.
+        is_stopping = self.group.agree(self.should_stop)
+        self.should_stop |= is_stopping
         has_new_stage = self._curriculum is not None and self._advance(self._curriculum)
         is_due = self._checkpoints is not None and self._checkpoints.is_due(self.step)
         self.has_cut = is_due or has_new_stage
         if is_due:
             return self._cut(envs)
-        if self._checkpoints is not None and self.should_stop:
+        if self._checkpoints is not None and is_stopping:
             self._save(exact=False)
         return self._renew(envs) if has_new_stage else obs
 
@@ -202,7 +209,11 @@ class Run:
 
     def _renew(self, envs: EnvBatch) -> Array:
         envs.rebuild()
-        return envs.reset(cut_seed(self.seed, self.step))
+        return envs.reset(self._seed_of(envs))
+
+    def _seed_of(self, envs: EnvBatch) -> int:
+        """Return the seed of this process' first environment, as if one process had them all."""
+        return cut_seed(self.seed, self.step) + self.group.rank * envs.num_envs
 
     def _save(self, *, exact: bool) -> None:
         assert self._checkpoints is not None
@@ -283,6 +294,8 @@ class Run:
         if self._curriculum is not None and not self._curriculum.has_stages:
             values = {**values, **self._curriculum.metrics()}
         self.log({**values, **speed})
+        if self.group.rank:  # the first one's line is the run's
+            return
         returns = self._returns.values
         self._status.show(self.step, self.total_timesteps, returns, self.steps_per_second)
 

@@ -27,7 +27,8 @@ EVERY_RECIPE_RESUMED = pytest.mark.parametrize(
     ],
 )
 GRACE_S = 10.0
-LONGEST = {"Pendulum-v1": 200, "ProofofMemory-v0": 16}  # steps of an episode; CartPole has 500
+# Steps of an episode; CartPole has 500.
+LONGEST = {"Pendulum-v1": 200, "FrozenLake-v1": 100, "ProofofMemory-v0": 16}
 
 
 def flags(recipe: Recipe, **changes: Any) -> list[str]:

@@ -168,7 +168,7 @@ def collect(
         run.budget.lap("acting")
         step = envs.step(actions)
         run.budget.lap("environment")
-        run.step += envs.num_envs
+        run.step += envs.num_envs * run.group.size
         rewards = step.rewards
         if step.episodes:
             cut = step.truncated & ~step.terminated

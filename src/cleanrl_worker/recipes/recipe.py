@@ -22,7 +22,8 @@ class Recipe:
     `normalise` brings observations and rewards to one scale; `sight` is how it sees them;
     `pooled_games`: its Atari games are envpool's, or else ale-py's vector environment's;
     `averaged_episodes` are those whose mean return is logged with each, where CleanRL does so;
-    `steps_inside`: envpool's games are stepped inside its compiled rollout.
+    `steps_inside`: envpool's games are stepped inside its compiled rollout;
+    `is_shared`: its environments are shared out among `world_size` processes.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Recipe:
     pooled_games: bool = False
     averaged_episodes: int = 0
     steps_inside: bool = False
+    is_shared: bool = False
     omits: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
     overrides: Mapping[str, Any] = field(default_factory=dict)

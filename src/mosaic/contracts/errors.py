@@ -29,6 +29,7 @@ BORDERS: dict[str, Border] = {
     "storage": Border(EXIT_CONFIG, "FAILED_PRECONDITION"),
     "dependency": Border(EXIT_DEPENDENCY, "FAILED_PRECONDITION"),
     "daemon": Border(EXIT_DAEMON, "UNAVAILABLE"),
+    "process": Border(EXIT_FAILED, "ABORTED"),
 }
 
 
@@ -91,6 +92,12 @@ class DaemonUnreachable(MosaicError):
     code = "daemon"
 
 
+class ProcessFailed(MosaicError):
+    """One of the processes of a run ended before its time, and the run with it."""
+
+    code = "process"
+
+
 ERROR_TYPES: dict[str, type[MosaicError]] = {
     kind.code: kind
     for kind in (
@@ -100,6 +107,7 @@ ERROR_TYPES: dict[str, type[MosaicError]] = {
         StorageError,
         DependencyMissing,
         DaemonUnreachable,
+        ProcessFailed,
     )
 }
 

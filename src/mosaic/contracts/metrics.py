@@ -21,6 +21,10 @@ _METRICS = (
     Metric(
         "charts/avg_episodic_return", "Mean return of the last twenty finished training episodes."
     ),
+    Metric(
+        "charts/episode_curiosity_reward",
+        "How new what a training episode saw was, summed before it is brought to one scale.",
+    ),
     Metric("charts/learning_rate", "Learning rate of the optimiser at this update."),
     Metric("charts/entropy_coefficient", "Weight of the entropy bonus at this update."),
     Metric(
@@ -45,6 +49,10 @@ _METRICS = (
     Metric(
         "losses/explained_variance",
         "1 - Var(return - value) / Var(return): 1 is perfect, 0 no better than the mean.",
+    ),
+    Metric(
+        "losses/fwd_loss",
+        "Mean squared error of the predictor of a random network's features (RND).",
     ),
     Metric("losses/td_loss", "Mean squared temporal-difference error."),
     Metric("losses/q_values", "Mean value of the sampled actions."),
