@@ -43,6 +43,7 @@ from cleanrl_worker.resuming import (
 )
 from cleanrl_worker.run_options import RunOptions
 from cleanrl_worker.staging import Staging, plan_stages
+from cleanrl_worker.teachers import Teacher, find_teacher, learns_from_teacher
 from cleanrl_worker.wandb_sink import check_wandb
 from mosaic.contracts.errors import ConfigError
 from mosaic.contracts.events import finite
@@ -77,6 +78,7 @@ class Prepared:
     compiler: Compiler
     origin: Origin | None
     warnings: tuple[str, ...]
+    teacher: Teacher | None = None
 
     def settings(self) -> dict[str, Any]:
         """Return every option and hyperparameter, as they are logged and stored."""
@@ -146,6 +148,10 @@ def prepare(name: str, flags: Sequence[str]) -> Prepared:
     options = replace(options, checkpoint_interval=interval)
     if origin is not None and origin.weights is not None:
         load_weights(agent, envs, origin)
+    teacher = None
+    if learns_from_teacher(config):
+        is_resumed = origin is not None and origin.checkpoint is not None
+        teacher = find_teacher(recipe, config, env.id, envs, device, is_resumed=is_resumed)
     notes = env.notes + warnings + staging.warnings
     return Prepared(
         recipe,
@@ -160,6 +166,7 @@ def prepare(name: str, flags: Sequence[str]) -> Prepared:
         compiler,
         origin,
         notes,
+        teacher,
     )
 
 
@@ -279,6 +286,7 @@ def check_state_fits(prepared: Prepared, checkpoint: Checkpoint) -> None:
         resume_from=checkpoint,
         curriculum=prepared.staging.curriculum,
         on_begin=stop,
+        teacher=prepared.teacher,
     )
     with contextlib.suppress(_Fits):
         prepared.algorithm.train(
