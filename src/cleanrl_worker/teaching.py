@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, SupportsFloat
 
 import gymnasium as gym
 
@@ -202,6 +202,14 @@ def present_weight(run: Run) -> float:
     if student is None or run.teacher.mean_return is None:
         return 1.0
     return distillation_weight(student, run.teacher.mean_return)
+
+
+def own_measures(
+    losses: Mapping[str, SupportsFloat], epsilon: float, weight: float
+) -> dict[str, SupportsFloat]:
+    """Return by their tags what CleanRL logs of an update on the student's own rows."""
+    named = {f"losses/{name}": value for name, value in losses.items()}
+    return {**named, "charts/epsilon": epsilon, "charts/distill_coeff": weight}
 
 
 def distillation_weight(student: float, teacher: float) -> float:

@@ -34,6 +34,7 @@ from cleanrl_worker.recording import Run
 from cleanrl_worker.replay.buffer import Transitions
 from cleanrl_worker.replay.frames import FrameReplay
 from cleanrl_worker.schedules import LOG_INTERVAL, is_log_due, times_due
+from cleanrl_worker.teacher_settings import TeacherSettings
 from cleanrl_worker.teaching import (
     Phases,
     begin_own_play,
@@ -43,52 +44,14 @@ from cleanrl_worker.teaching import (
     examine_student,
     examine_teacher,
     own_epsilon,
+    own_measures,
     present_weight,
     watch_teacher,
 )
-from mosaic.contracts.parameters import param
 
 
 @dataclass(frozen=True)
-class Config(dqn.Config):
-    teacher_policy_path: str | None = param(
-        None, "Policy file of the teacher.", group="teacher", runtime_only=True
-    )
-    train_teacher_steps: int | None = param(
-        None,
-        "Train a teacher for so many steps first, instead of taking one from a file.",
-        range=(1, None),
-        unit="steps",
-        group="teacher",
-        runtime_only=True,
-    )
-    teacher_model_exp_name: str = param(
-        "dqn_atari", "Recipe of the teacher.", group="teacher", runtime_only=True
-    )
-    teacher_eval_episodes: int = param(
-        10,
-        "Episodes by which the teacher, and the student offline, are examined.",
-        range=(1, None),
-        unit="episodes",
-        group="teacher",
-    )
-    teacher_steps: int = param(
-        500_000, "Steps that the teacher plays.", range=(1, None), unit="steps", group="teacher"
-    )
-    offline_steps: int = param(
-        500_000,
-        "Updates on what the teacher played.",
-        range=(0, None),
-        unit="updates",
-        group="teacher",
-    )
-    temperature: float = param(
-        1.0,
-        "Softness of the teacher's choices that are learned; higher is softer.",
-        range=(1e-6, None),
-        group="teacher",
-    )
-
+class Config(TeacherSettings, dqn.Config):
     def check(self, total_timesteps: int) -> None:
         check_lessons(self, total_timesteps)
 
@@ -231,11 +194,5 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
                 target.follow(config.tau)
             run.budget.lap("learning")
             if losses and is_log_due(run.step, config.train_frequency, envs.num_envs):
-                run.log_update(
-                    {
-                        **{f"losses/{name}": value for name, value in losses._asdict().items()},
-                        "charts/epsilon": epsilon,
-                        "charts/distill_coeff": weight,
-                    }
-                )
+                run.log_update(own_measures(losses._asdict(), epsilon, weight))
         obs = run.boundary(envs, step.obs)
