@@ -116,6 +116,7 @@ def test_dqn(space: gym.spaces.Box, generator: torch.Generator) -> None:
     assert_same_gradients(agent, gradients["params"])
 
 
+@pytest.mark.slow  # its program takes long to compile
 def test_qdagger(generator: torch.Generator) -> None:
     actions = int(ACTIONS.n)
     agent, target = ImpalaQNetwork(actions), ImpalaQNetwork(actions)
