@@ -9,6 +9,7 @@ from typing import Any
 
 from cleanrl_worker.config import CleanRLWorkerConfig
 from cleanrl_worker.run_options import RunOptions
+from cleanrl_worker.teacher_request import teacher_flags
 from mosaic.contracts.errors import ConfigError, suggest
 from mosaic.contracts.extras import RESERVED, event_files_folder
 from mosaic.contracts.identifiers import file_name
@@ -38,6 +39,7 @@ def build_arguments(config: CleanRLWorkerConfig, algorithm: AlgorithmSchema) -> 
         *_cuda(options.get("cuda"), config.has_reserved_gpu),
         *_tensorboard(tensorboard_dir(options)),
         *_run_options(options),
+        *teacher_flags(options, algorithm),
         *parameter_flags(config.extras, options.get("algo_params") or {}, algorithm),
     ]
 

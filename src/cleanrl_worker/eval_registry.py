@@ -27,6 +27,7 @@ from cleanrl_worker.agents.architecture import architecture_of
 from cleanrl_worker.checkpoint import read_checkpoint
 from cleanrl_worker.describe import recipe_parameters
 from cleanrl_worker.envs.observations import Array
+from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.evaluation_env import Stage
 from cleanrl_worker.frameworks import Device, load_algorithm
 from cleanrl_worker.models import load_model
@@ -76,17 +77,17 @@ class LoadedPolicy:
     warnings: tuple[str, ...] = field(default=())
 
 
-def read_policy(path: Path) -> SavedPolicy:
-    """Read what `policy_path` names; whatever is wrong with it is one clear line."""
+def read_policy(path: Path, setting: str = "policy_path") -> SavedPolicy:
+    """Read what a setting names; whatever is wrong with it is one clear line."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or str(error)
-        raise NotFound(f"policy_path={str(path)!r} cannot be read: {reason}.") from None
+        raise NotFound(f"{setting}={str(path)!r} cannot be read: {reason}.") from None
     if stat.S_ISDIR(mode):
         return _read_checkpoint(path)
     if not stat.S_ISREG(mode):
-        raise ConfigError(f"policy_path={str(path)!r} is neither a file nor a checkpoint.")
+        raise ConfigError(f"{setting}={str(path)!r} is neither a file nor a checkpoint.")
     model = load_model(path)
     description = _read_description(path.with_suffix(".json"))
     return SavedPolicy(path, "model", model.tensors, description, model.arguments)
@@ -136,20 +137,27 @@ def check_algorithm(saved: SavedPolicy, recipe: Recipe) -> None:
 
 def load_policy(recipe: Recipe, saved: SavedPolicy, stage: Stage, device: Device) -> LoadedPolicy:
     """Build the recipe's network for the stage, and put the policy's weights into it."""
-    algorithm = load_algorithm(recipe)
-    agent = algorithm.build(_config(algorithm.Config, recipe, saved), stage.envs)
     statistics = stage.statistics()
-    needed = agent.state_dict()
     is_estimated = bool(statistics) and saved.description is None and not _has(saved, statistics)
-    wanted = _shapes(needed) | ({} if is_estimated else _shapes(statistics))
-    fault = _first_difference(wanted, _shapes(saved.tensors))
+    agent = load_agent(recipe, saved, stage.envs, {} if is_estimated else statistics)
+    if statistics and not is_estimated:
+        stage.freeze({name: saved.tensors[name].numpy() for name in statistics})
+    choose = load_algorithm(recipe).policy(agent.to(device), stage.envs.action_space, device)
+    return LoadedPolicy(choose, agent, (_estimated(saved),) if is_estimated else ())
+
+
+def load_agent(
+    recipe: Recipe, saved: SavedPolicy, envs: EnvBatch, statistics: Mapping[str, Array]
+) -> Any:
+    """Build the recipe's network with a policy's weights; the file must hold the statistics too."""
+    algorithm = load_algorithm(recipe)
+    agent = algorithm.build(_config(algorithm.Config, recipe, saved), envs)
+    needed = agent.state_dict()
+    fault = _first_difference(_shapes(needed) | _shapes(statistics), _shapes(saved.tensors))
     if fault is not None:
         raise _misfit(saved, agent, fault)
     agent.load_state_dict({name: saved.tensors[name] for name in needed})
-    if statistics and not is_estimated:
-        stage.freeze({name: saved.tensors[name].numpy() for name in statistics})
-    choose = algorithm.policy(agent.to(device), stage.envs.action_space, device)
-    return LoadedPolicy(choose, agent, (_estimated(saved),) if is_estimated else ())
+    return agent
 
 
 def _config(config_type: type, recipe: Recipe, saved: SavedPolicy) -> Any:

@@ -12,7 +12,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,8 @@ from mosaic.contracts.paths import run_name
 from mosaic.workers.processes import die_with_parent
 
 if TYPE_CHECKING:
+    from cleanrl_worker.evaluation import EvaluatedEpisode
+    from cleanrl_worker.policies import Policy
     from cleanrl_worker.preparation import Prepared
     from cleanrl_worker.ranks.group import Group
     from cleanrl_worker.recording import Run
@@ -74,6 +76,8 @@ def _train(prepared: Prepared, arguments: Sequence[str], channel: Channel) -> in
     _stop_on_signal(run)
     try:
         with contextlib.closing(run):
+            if prepared.teacher is not None:
+                _train_teacher(run, prepared, model_dir / "teacher", channel)
             with _group(prepared, run, arguments, channel, model_dir) as run.group:
                 prepared.algorithm.train(
                     run, prepared.config, prepared.envs, prepared.agent, prepared.device
@@ -150,10 +154,34 @@ def _open_run(prepared: Prepared, channel: Channel, model_dir: Path) -> Run:
         on_begin=lambda: _report_start(prepared, channel),
         averaged_episodes=prepared.recipe.averaged_episodes,
         compiled=prepared.compiler,
+        teacher=prepared.teacher,
+        play=lambda *asked: _play(prepared, *asked),
     )
     if tracker is not None:
         tracker.is_stopping = lambda: run.should_stop
     return run
+
+
+def _train_teacher(run: Run, prepared: Prepared, folder: Path, channel: Channel) -> None:
+    """Train the teacher first, where the settings ask for that, and keep its policy."""
+    from cleanrl_worker.teachers import train_teacher
+
+    path = train_teacher(run, prepared, folder)
+    if path is not None:
+        _note(channel, f"The teacher was saved to {path.as_posix()}")
+
+
+def _play(
+    prepared: Prepared, policy: Policy, episodes: int, should_stop: Callable[[], bool]
+) -> Iterator[EvaluatedEpisode]:
+    """Play greedy episodes with a policy while the run goes on: the same ones each time."""
+    from cleanrl_worker.evaluation import Rules, evaluate
+    from cleanrl_worker.evaluation_env import Stage
+
+    stage = Stage(prepared.env, normalise=False)
+    rules = Rules(seed=prepared.options.seed)
+    yield from evaluate(policy, stage, range(episodes), rules, should_stop=should_stop)
+    stage.close()
 
 
 def _open_wandb(prepared: Prepared, channel: Channel, home: Path) -> WandbSink | None:

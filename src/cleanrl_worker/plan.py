@@ -18,8 +18,8 @@ from cleanrl_worker.eval_request import (
     evaluation_warnings,
     resolve_policy,
 )
-from cleanrl_worker.not_yet import refuse_what_is_missing
 from cleanrl_worker.resume_request import resolve_checkpoint
+from cleanrl_worker.teacher_request import resolve_teacher
 from mosaic.contracts.bundles import Bundle
 from mosaic.contracts.checkouts import is_script
 from mosaic.contracts.needs import bundle_of, check_needs
@@ -67,7 +67,6 @@ class LaunchPlan:
 
 def plan_launch(config: CleanRLWorkerConfig) -> LaunchPlan:
     """Resolve a config, or refuse it; touches nothing."""
-    refuse_what_is_missing({"algo": config.algo, **config.extras, **config.options})
     if is_script(config.algo):
         from cleanrl_worker.upstream.script_plan import plan_script
 
@@ -76,7 +75,7 @@ def plan_launch(config: CleanRLWorkerConfig) -> LaunchPlan:
 
 
 def _plan_recipe(config: CleanRLWorkerConfig) -> LaunchPlan:
-    config = resolve_policy(resolve_checkpoint(config))
+    config = resolve_teacher(resolve_policy(resolve_checkpoint(config)))
     algorithm = load_schema(get_worker_metadata().schema).algorithm(config.algo)
     if config.seed is None:
         config = config.with_seed(secrets.randbelow(DRAWN_SEEDS))

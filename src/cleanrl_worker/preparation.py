@@ -46,6 +46,7 @@ from cleanrl_worker.resuming import (
 )
 from cleanrl_worker.run_options import RunOptions
 from cleanrl_worker.staging import Staging, plan_stages
+from cleanrl_worker.teachers import Teacher, find_teacher, learns_from_teacher
 from cleanrl_worker.wandb_sink import check_wandb
 from mosaic.contracts.errors import ConfigError
 from mosaic.contracts.events import finite
@@ -81,6 +82,7 @@ class Prepared:
     origin: Origin | None
     warnings: tuple[str, ...]
     processes: int = 1  # that share the environments
+    teacher: Teacher | None = None
 
     def settings(self) -> dict[str, Any]:
         """Return every option and hyperparameter, as they are logged and stored."""
@@ -163,6 +165,10 @@ def prepare(name: str, flags: Sequence[str], *, rank: int = 0) -> Prepared:
         load_weights(agent, envs, origin)
     if rank:  # the weights are the same in every process, and what is drawn from now on is not
         _seed(cut_seed(options.seed, rank))
+    teacher = None
+    if learns_from_teacher(config):
+        is_resumed = origin is not None and origin.checkpoint is not None
+        teacher = find_teacher(recipe, config, env.id, envs, device, is_resumed=is_resumed)
     notes = env.notes + warnings + staging.warnings
     return Prepared(
         recipe,
@@ -178,6 +184,7 @@ def prepare(name: str, flags: Sequence[str], *, rank: int = 0) -> Prepared:
         origin,
         notes,
         processes,
+        teacher,
     )
 
 
@@ -315,6 +322,7 @@ def check_state_fits(prepared: Prepared, checkpoint: Checkpoint) -> None:
         curriculum=prepared.staging.curriculum,
         on_begin=stop,
         group=Alone(prepared.processes),
+        teacher=prepared.teacher,
     )
     with contextlib.suppress(_Fits):
         prepared.algorithm.train(

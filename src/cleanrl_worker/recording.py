@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from typing import Any, Protocol, SupportsFloat
+from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat
 
 from torch import Tensor
 
@@ -21,6 +21,7 @@ from cleanrl_worker.compiling import Compiler
 from cleanrl_worker.cuts import Checkpoints, Stateful
 from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import EnvBatch, Episode
+from cleanrl_worker.policies import Policy
 from cleanrl_worker.random_state import RandomState, cut_seed, rank_generator
 from cleanrl_worker.ranks.group import Alone, Group
 from cleanrl_worker.replay.saving import RingBuffer
@@ -30,7 +31,14 @@ from mosaic.contracts.errors import StorageError
 from mosaic.contracts.events import finite
 from mosaic.contracts.metrics import find_metric
 
+if TYPE_CHECKING:
+    from cleanrl_worker.evaluation import EvaluatedEpisode
+    from cleanrl_worker.teachers import Teacher
+
 RETURN_WINDOW = 100  # episodes
+
+# Plays so many greedy episodes with a policy, until it is told to stop.
+Play = Callable[[Policy, int, Callable[[], bool]], "Iterable[EvaluatedEpisode]"]
 
 
 def _number(value: SupportsFloat) -> float:
@@ -60,6 +68,9 @@ class RecentReturns:
     def __init__(self) -> None:
         self.values: deque[float] = deque(maxlen=RETURN_WINDOW)
 
+    def __len__(self) -> int:
+        return len(self.values)
+
     def mean(self, episodes: int = RETURN_WINDOW) -> float | None:
         """Return the mean of the last episodes; None before the first."""
         last = list(self.values)[-episodes:]
@@ -88,7 +99,9 @@ class Run:
     `on_begin` is called when the checkpoint was found to fit, before the first step. `compiled`
     makes of a function what the run computes with. The mean return of the last
     `averaged_episodes` is logged with every episode; 0: it is not. `group` are the processes that
-    share the environments, of which this is one.
+    share the environments, of which this is one. `teacher` is whom the algorithm learns from, where
+    it does; `play` is how policies are examined on the way. `whole` is the run that this one is a
+    part of, and stops with.
     """
 
     def __init__(
@@ -106,17 +119,23 @@ class Run:
         averaged_episodes: int = 0,
         compiled: Compiler | None = None,
         group: Group | None = None,
+        teacher: Teacher | None = None,
+        play: Play = lambda policy, episodes, should_stop: (),
+        whole: Run | None = None,
     ) -> None:
         self.total_timesteps = total_timesteps
         self.seed = seed
         self.step = 0 if resume_from is None else resume_from.step
         self.group: Group = group or Alone()
         self.rng = rank_generator(seed, self.group.rank)
-        self.should_stop = False
+        self._whole = whole
+        self._should_stop = False
         self.has_begun = False
         self.has_cut = False
         self.budget = TimeBudget()
         self.compiled = compiled or Compiler()
+        self.teacher = teacher
+        self._play = play
         self._channel = channel
         self._sinks = list(sinks)
         self._status = StatusLines()
@@ -129,6 +148,14 @@ class Run:
         self._averaged_episodes = averaged_episodes
         self._first_step = self.step
         self._started = time.perf_counter()
+
+    @property
+    def should_stop(self) -> bool:
+        return self._should_stop or (self._whole is not None and self._whole.should_stop)
+
+    @should_stop.setter
+    def should_stop(self, value: bool) -> None:
+        self._should_stop = value
 
     def begin(
         self, envs: EnvBatch, *, replay: RingBuffer | None = None, **parts: Stateful
@@ -178,7 +205,7 @@ class Run:
             return self._cut(envs)
         if self._checkpoints is not None and is_stopping:
             self._save(exact=False)
-        return self._renew(envs) if has_new_stage else obs
+        return self.renew(envs) if has_new_stage else obs
 
     def _advance(self, curriculum: Curriculum) -> bool:
         """Say where the next stage begins, if one does."""
@@ -205,9 +232,10 @@ class Run:
 
     def _cut(self, envs: EnvBatch) -> Array:
         self._save(exact=True)
-        return self._renew(envs)
+        return self.renew(envs)
 
-    def _renew(self, envs: EnvBatch) -> Array:
+    def renew(self, envs: EnvBatch) -> Array:
+        """Close every environment, build it anew, and return first observations by the step."""
         envs.rebuild()
         return envs.reset(self._seed_of(envs))
 
@@ -279,9 +307,11 @@ class Run:
                 values["charts/avg_episodic_return"] = mean
             self.log(values)
 
-    def mean_return(self) -> float | None:
-        """Return the mean return of the last episodes; None before the first."""
-        return self._returns.mean()
+    def mean_return(self, episodes: int | None = None) -> float | None:
+        """Return the mean return of the last episodes; None before the first, or so many."""
+        if episodes is None:
+            return self._returns.mean()
+        return None if len(self._returns) < episodes else self._returns.mean(episodes)
 
     def log_mean_episode(self, total_reward: float, length: float) -> None:
         """Record the mean of so many episodes that one point is enough."""
@@ -313,6 +343,33 @@ class Run:
             self.log(values, x=episode.number)
             returns.append(float(episode.total_reward))
         return returns
+
+    def examine(self, policy: Policy, episodes: int) -> float | None:
+        """Return the mean return of greedy episodes; None where the run is to stop before that."""
+        played = self._play(policy, episodes, lambda: self.should_stop)
+        returns = [episode.total_reward for episode in played]
+        return sum(returns) / episodes if len(returns) == episodes else None
+
+    def preceding(self, steps: int) -> Run:
+        """Return the run of another learner that comes first.
+
+        It logs where this one does, begins for it, and leaves no checkpoints.
+        """
+        first = Run(
+            total_timesteps=steps,
+            seed=self.seed,
+            channel=self._channel,
+            sinks=self._sinks,
+            on_begin=self._on_begin,
+            compiled=self.compiled,
+            whole=self,
+        )
+        self._on_begin = lambda: None
+        return first
+
+    def go_to(self, step: int) -> None:
+        """Begin at a step: those before it were taken by somebody else."""
+        self.step = self._first_step = step
 
     def close(self) -> None:
         if self._checkpoints is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,6 @@ import pytest
 
 from cleanrl_worker.arguments import build_arguments, warnings_of
 from cleanrl_worker.config import CleanRLWorkerConfig
-from cleanrl_worker.not_yet import NOT_IN_THIS_VERSION
 from cleanrl_worker.plan import plan_launch
 from mosaic.contracts.errors import ConfigError
 from mosaic.contracts.parameters import Parameter
@@ -208,21 +209,29 @@ def test_a_name_of_files_cannot_leave_the_run_directory() -> None:
             arguments(exp_name=value)
 
 
-@pytest.mark.parametrize(
-    ("extras", "feature"),
-    [
-        ({"teacher_policy_path": "p"}, "teacher_policy_path=p: Learning from a teacher"),
-        ({"teacher_model_exp_name": "p"}, "teacher_model_exp_name=p: Learning from a teacher"),
-        ({"train_teacher_steps": 5}, "train_teacher_steps=5: Learning from a teacher"),
-    ],
-)
-def test_what_is_still_to_come_is_refused_in_one_line(extras: dict[str, Any], feature: str) -> None:
-    assert refusal(**extras).startswith(f"{feature} is not in this version of MOSAIC.")
+@pytest.mark.parametrize("extras", [{"train_teacher_steps": 5}, {"teacher_policy_path": "."}])
+def test_a_teacher_of_an_algorithm_without_one_is_refused(extras: dict[str, Any]) -> None:
+    (name,) = extras
+    assert refusal(**extras).startswith(f"extras.{name}=")
+    assert "learns from no teacher" in refusal(**extras)
+
+
+def test_a_teacher_that_is_not_there_is_refused() -> None:
+    assert refusal(teacher_policy_path="nowhere") == (
+        f"extras.teacher_policy_path='nowhere' does not exist: '{Path('nowhere').absolute()}'."
+    )
+
+
+def test_a_teacher_reaches_the_algorithm_by_its_absolute_path(tmp_path: Path) -> None:
+    (tmp_path / "policy").touch()
+    asked = config(teacher_policy_path=os.path.relpath(tmp_path / "policy"))
+    game = {"algo": "qdagger_dqn_atari_impalacnn", "env_id": "BreakoutNoFrameskip-v4"}
+    plan = plan_launch(replace(asked, **game))
+    assert f"--teacher-policy-path={tmp_path / 'policy'}" in plan.arguments
 
 
 def test_leaving_it_off_is_fine() -> None:
-    off = {row.setting: None for row in NOT_IN_THIS_VERSION if not row.setting.startswith("--")}
-    off.pop("teacher_model_exp_name")  # no reserved key, so a null would be a hyperparameter's
+    off = dict.fromkeys(("teacher_policy_path", "train_teacher_steps"))
     plan_launch(config(**{**off, "track_wandb": False, "upload_model": False}))
 
 

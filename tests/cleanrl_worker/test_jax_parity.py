@@ -18,8 +18,10 @@ from torch import nn
 from cleanrl_worker import returns
 from cleanrl_worker.agents.build import build_categorical_q_network, build_q_network
 from cleanrl_worker.agents.flax_actors import ActorAndCritics, Bounds
+from cleanrl_worker.agents.flax_impala import ImpalaNetwork
 from cleanrl_worker.agents.flax_networks import PICTURES, value_network
 from cleanrl_worker.agents.flax_networks import NatureAgent as FlaxNatureAgent
+from cleanrl_worker.agents.impala import ImpalaQNetwork
 from cleanrl_worker.agents.nature import NatureAgent
 from cleanrl_worker.algorithms import (
     c51,
@@ -30,6 +32,8 @@ from cleanrl_worker.algorithms import (
     dqn_jax,
     ppo,
     ppo_jax,
+    qdagger,
+    qdagger_jax,
     td3,
     td3_jax,
 )
@@ -109,6 +113,33 @@ def test_dqn(space: gym.spaces.Box, generator: torch.Generator) -> None:
 
     assert float(found) == pytest.approx(expected.item(), abs=TOLERANCE)
     np.testing.assert_allclose(found_values, values.detach(), atol=TOLERANCE)
+    assert_same_gradients(agent, gradients["params"])
+
+
+@pytest.mark.slow  # its program takes long to compile
+def test_qdagger(generator: torch.Generator) -> None:
+    actions = int(ACTIONS.n)
+    agent, target = ImpalaQNetwork(actions), ImpalaQNetwork(actions)
+    teacher = build_q_network(GAMES, ACTIONS)
+    batch = discrete_batch(GAMES, generator)
+    td_loss, distill_loss, values = qdagger.loss(
+        agent, target, teacher, Transitions(**batch), 0.9, 0.1
+    )
+    (td_loss + 0.7 * distill_loss).backward()
+
+    weights, slow, lesson = ({"params": layers(twin)} for twin in (agent, target, teacher))
+    config = qdagger_jax.Config(gamma=0.9, temperature=0.1)
+    taught = qdagger_jax.Taught(ImpalaNetwork(actions), value_network(PICTURES, actions), lesson)
+
+    def loss(weights: Any) -> Any:
+        parts = qdagger_jax.loss(taught, config, weights, slow, in_jax(batch))
+        return parts[0] + 0.7 * parts[1], parts
+
+    (_, found), gradients = gradients_of(loss, has_aux=True)(weights)
+
+    assert float(found[0]) == pytest.approx(td_loss.item(), abs=TOLERANCE)
+    assert float(found[1]) == pytest.approx(distill_loss.item(), abs=TOLERANCE)
+    np.testing.assert_allclose(found[2], values.detach(), atol=TOLERANCE)
     assert_same_gradients(agent, gradients["params"])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cleanrl_worker.recipes.recipe import (
     ATARI,
     CLEANRL,
+    DQN_ON_BREAKOUT,
     ON_BREAKOUT,
     ON_POOLED_BREAKOUT,
     POOLED,
@@ -78,9 +79,24 @@ ACTION_VALUES = (
         name="dqn_atari",
         algorithm="dqn",
         summary="Deep Q-learning for Atari games.",
-        overrides=REPLAY_ON_BREAKOUT
-        | {"learning_rate": 1e-4, "tau": 1.0, "target_network_frequency": 1000},
+        overrides=DQN_ON_BREAKOUT,
         smoke=SMOKE_REPLAY,
+        **ATARI,
+    ),
+    Recipe(
+        name="qdagger_dqn_atari_impalacnn",
+        algorithm="qdagger",
+        summary="Deep Q-learning for Atari games with IMPALA's network, taught by a teacher.",
+        overrides=DQN_ON_BREAKOUT,
+        smoke=SMOKE_REPLAY
+        | {
+            "total_timesteps": 96,
+            "train_teacher_steps": 24,
+            "teacher_steps": 16,
+            "offline_steps": 8,
+            "teacher_eval_episodes": 1,
+            "train_frequency": 16,
+        },
         **ATARI,
     ),
     Recipe(

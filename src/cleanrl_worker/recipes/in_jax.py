@@ -58,6 +58,16 @@ IN_JAX = (
         "dqn_atari_jax", "dqn_atari", "dqn_jax", summary="Deep Q-learning for Atari games in JAX."
     ),
     _in_jax(
+        "qdagger_dqn_atari_jax_impalacnn",
+        "qdagger_dqn_atari_impalacnn",
+        "qdagger_jax",
+        summary="Deep Q-learning in JAX with IMPALA's network, taught by a teacher.",
+        overrides={
+            **_TWINS["qdagger_dqn_atari_impalacnn"].overrides,
+            "teacher_model_exp_name": "dqn_atari_jax",
+        },
+    ),
+    _in_jax(
         "c51_jax",
         "c51",
         "c51_jax",

@@ -92,3 +92,8 @@ REPLAY_ON_BREAKOUT: dict[str, Any] = ON_BREAKOUT | {
     "learning_starts": 80_000,
     "train_frequency": 4,
 }
+DQN_ON_BREAKOUT: dict[str, Any] = REPLAY_ON_BREAKOUT | {
+    "learning_rate": 1e-4,
+    "tau": 1.0,
+    "target_network_frequency": 1000,
+}

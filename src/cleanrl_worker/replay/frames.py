@@ -53,6 +53,7 @@ class FrameReplay:
         }
         self.capacity = capacity
         self.total = 0  # transitions ever added
+        self._first = 0  # the first row that is given out
         self.archive: ReplayArchive | None = None
         self._starts = EpisodeStarts(num_envs)
         self._last_frames: Array | None = None
@@ -94,12 +95,26 @@ class FrameReplay:
         if self.archive is not None:
             self.archive.advance(self.total)
 
+    def seal(self) -> None:
+        """Say that nothing goes on from the newest rows: those that did not end stay unused.
+
+        So they are after a resume, too, where their next picture is gone.
+        """
+        self._last_frames = None
+
+    def forget_before(self, row: int) -> None:
+        """Give out only rows from this one on, counted from the first ever added."""
+        self._first = row
+
     def sample(self, rng: np.random.Generator, size: int, device: torch.device) -> Transitions:
         return Transitions.of(self.draw(rng, size), device)
 
     def draw(self, rng: np.random.Generator, size: int) -> dict[str, Array]:
-        """Draw transitions uniformly from those that can be built; the newest always can."""
-        oldest = self.total - len(self)
+        """Draw transitions uniformly from those that can be built.
+
+        The newest always can, unless they are sealed: then some episode must hold two rows.
+        """
+        oldest = self._oldest()
         rows = rng.integers(oldest, self.total, size)
         history, is_held = self._look_back(rows)
         while not (is_whole := is_held & self.has_next(rows)).all():
@@ -111,11 +126,15 @@ class FrameReplay:
         taken = {name: self.columns[name][index] for name in ("actions", "rewards", "ends")}
         return {"obs": frames[:, :-1], "next_obs": frames[:, 1:], **taken}
 
+    def _oldest(self) -> int:
+        return max(self.total - len(self), self._first)
+
     def has_next(self, rows: Array) -> Array:
         """Say which rows' next observations can be built, or do not matter."""
         terminated = self.columns["ends"][rows % self.capacity] > 0
         is_newest = rows + self.num_envs >= self.total
-        has_next: Array = is_newest | goes_on(self, rows) | terminated
+        is_followed = np.where(is_newest, self._last_frames is not None, goes_on(self, rows))
+        has_next: Array = is_followed | terminated
         return has_next
 
     def observations(self, rows: Array) -> Array:
@@ -130,7 +149,7 @@ class FrameReplay:
 
     def _look_back(self, rows: Array) -> tuple[Array, Array]:
         """Return the rows of each one's stack, oldest first, and whether all of them are held."""
-        distances, oldest = self.columns["distances"], self.total - len(self)
+        distances, oldest = self.columns["distances"], self._oldest()
         history = np.empty((len(rows), self._stack), np.int64)
         history[:, -1] = rows
         is_held = np.ones(len(rows), np.bool_)
@@ -143,12 +162,12 @@ class FrameReplay:
 
     def _pictures(self, rows: Array, history: Array) -> Array:
         """Return the pictures of each stack and the one after it."""
-        assert self._last_frames is not None, "sampled before anything was added"
         following = rows + self.num_envs
         is_newest = following >= self.total
         picked = np.column_stack((history, np.where(is_newest, rows, following)))
         frames: Array = self.columns["frames"][picked % self.capacity]
-        frames[is_newest, -1] = self._last_frames[following[is_newest] - self.total]
+        if self._last_frames is not None:
+            frames[is_newest, -1] = self._last_frames[following[is_newest] - self.total]
         return frames
 
 

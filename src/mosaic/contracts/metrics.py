@@ -32,6 +32,15 @@ _METRICS = (
     ),
     Metric("charts/epsilon", "Share of random actions."),
     Metric("charts/beta", "How far the preference for high priorities is undone; 1: wholly."),
+    Metric("charts/distill_coeff", "Weight of the distillation: how far behind its teacher it is."),
+    Metric("charts/teacher/avg_episodic_return", "Mean return of the teacher's greedy episodes."),
+    Metric("charts/offline/loss", "The loss as a whole while the student learns offline."),
+    Metric("charts/offline/q_loss", "Mean squared temporal-difference error of that."),
+    Metric("charts/offline/distill_loss", "Mean KL(teacher, student) of that.", unit="nats"),
+    Metric(
+        "charts/offline/avg_episodic_return",
+        "Mean return of the student's greedy episodes while it learns offline.",
+    ),
     Metric("bdi/plan_return", "Return of an episode that the agent played by its plans."),
     Metric("bdi/planned_states", "States in which the agent has a plan.", unit="states"),
     Metric("llm/prompts", "Requests to the language model so far."),
@@ -59,7 +68,12 @@ _METRICS = (
     Metric(
         "losses/loss",
         "The loss as a whole: of C51 the cross-entropy to the projected target distribution, of "
-        "PPO the weighted sum of its parts.",
+        "PPO and QDagger the weighted sum of its parts.",
+    ),
+    Metric(
+        "losses/distill_loss",
+        "Mean KL(teacher, student) of the softmax policies of their values.",
+        unit="nats",
     ),
     Metric(
         "losses/reconstruction_loss",
