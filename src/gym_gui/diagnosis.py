@@ -35,6 +35,7 @@ async def diagnose(paths: VarPaths) -> list[Finding]:
         output, errors = await asyncio.wait_for(process.communicate(), _TIMEOUT_S)
     except TimeoutError:
         process.kill()
+        await process.wait()
         return [
             Finding("doctor", "problem", f"took longer than {_TIMEOUT_S:.0f} s", "mosaic doctor")
         ]

@@ -52,9 +52,13 @@ class Line:
         line = cls(process.stdout, process.stdin, process)
         try:
             await line._read()
+        except (TimeoutError, asyncio.CancelledError):
+            await line.close()
+            raise
         except ConnectionError:
             assert process.stderr is not None
             said = (await process.stderr.read()).decode(errors="replace").strip()
+            await line.close()
             raise ConfigError(said.splitlines()[-1] if said else "The player ended.") from None
         return line
 

@@ -36,6 +36,7 @@ async def sync(folder: Path, key: str) -> str:
     except TimeoutError:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
+        await process.wait()
         raise StorageError(f"W&B took longer than {_TIMEOUT_S:.0f} s.") from None
     text = mask_secrets(output.decode(errors="replace"), secret)
     if process.returncode != 0:

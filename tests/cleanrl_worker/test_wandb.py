@@ -61,6 +61,17 @@ def test_an_offline_run_is_read_from_its_own_files(tmp_path: Path) -> None:
     _check_damaged(tmp_path, file.read_bytes())
 
 
+def test_an_attempt_to_go_online_gives_way_to_the_offline_run_of_the_same_second(
+    tmp_path: Path,
+) -> None:
+    for name in ("run-20260101_120000-x", "offline-run-20260101_120000-x"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run-x.wandb").touch()
+    found = find_wandb_file(tmp_path)
+    assert found is not None
+    assert found.parent.name.startswith("offline")
+
+
 def _check_damaged(tmp_path: Path, data: bytes) -> None:
     """A file that is being written, or was, tells what is whole of it."""
     folder = tmp_path / "wandb" / "offline-run-99999999_000000-x"

@@ -25,6 +25,7 @@ from cleanrl_worker.teacher_settings import TeacherSettings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cleanrl_worker.cuts import Stateful
     from cleanrl_worker.envs.vector import EnvBatch
     from cleanrl_worker.recording import Run
     from cleanrl_worker.replay.frames import FrameReplay
@@ -168,7 +169,12 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: FlaxAgent, device: ob
     student = Student(run, config, agent, replay)
     phases = teaching.Phases(run.step, config)
     q_values = q_values_of(agent, device)
-    parts = {"agent": agent, "learner": student.held, "teacher": run.teacher, "phases": phases}
+    parts: dict[str, Stateful] = {
+        "agent": agent,
+        "learner": student.held,
+        "teacher": run.teacher,
+        "phases": phases,
+    }
     obs = run.begin(envs, replay=replay, **parts)
     teaching.check_rows(run, replay, phases)
     teaching.examine_teacher(run, config)

@@ -57,10 +57,18 @@ class WandbLog:
 
 
 def find_wandb_file(folder: Path) -> Path | None:
-    """Return the newest run's file under a `wandb` folder."""
+    """Return the newest run's file under a `wandb` folder.
+
+    Of two that began in one second it is the offline one: it follows an attempt to go online.
+    """
+
+    def begun(path: Path) -> tuple[str, bool]:
+        name = path.parent.name
+        return name.partition("run-")[2], name.startswith(_OFFLINE)
+
     with contextlib.suppress(OSError):
         files = [path for path in folder.glob("*run-*/run-*.wandb") if path.is_file()]
-        return max(files, key=lambda path: path.parent.name.partition("run-")[2], default=None)
+        return max(files, key=begun, default=None)
     return None
 
 
