@@ -137,7 +137,12 @@ def measure(
             told = f"{row.algo} round {number} {side.name}: {found[-1]:,.0f} steps/s"
             print(told, file=sys.stderr)
     measured = [
-        Measured(side.name, tuple(found), matrix_products(side, row, probes), interpreter)
+        Measured(
+            side.name,
+            tuple(found),
+            matrix_products(side, row, probes) if row.probe_steps else None,
+            interpreter,
+        )
         for side, found, interpreter in zip(sides, speeds, interpreters, strict=True)
     ]
     settings.pop("seed", None)  # each round has its own, the same on both sides

@@ -15,11 +15,14 @@ from comparison.interpreters import Interpreter
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One side's speeds, round by round, and its matrix products a step of the learning phase."""
+    """One side's speeds, round by round, and its matrix products a step of the learning phase.
+
+    `product_seconds` is None where they were not measured.
+    """
 
     name: str
     speeds: tuple[float, ...]
-    product_seconds: float
+    product_seconds: float | None
     interpreter: Interpreter
 
     @property
@@ -27,9 +30,9 @@ class Measured:
         return median(self.speeds)
 
     @property
-    def product_share(self) -> float:
+    def product_share(self) -> float | None:
         """Return the share of wall-clock time that goes into matrix products."""
-        return self.product_seconds * self.speed
+        return None if self.product_seconds is None else self.product_seconds * self.speed
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,7 @@ def document(results: Sequence[Result]) -> dict[str, Any]:
 
 def _table_row(result: Result) -> str:
     cells = [result.algo, result.env_id, _speed(result.ours)]
-    share = f"{result.ours.product_share:.1%}"
+    share = _share(result.ours)
     if result.theirs is None:
         cells += ["", "", "", share]
     else:
@@ -130,9 +133,13 @@ def _table_row(result: Result) -> str:
             _speed(result.theirs),
             f"**{result.ratio:.2f}**",
             f"{min(ratios):.2f} to {max(ratios):.2f}",
-            f"{share} / {result.theirs.product_share:.1%}",
+            f"{share} / {_share(result.theirs)}",
         ]
     return f"| {' | '.join(cells)} |"
+
+
+def _share(side: Measured) -> str:
+    return "–" if side.product_share is None else f"{side.product_share:.1%}"
 
 
 def _speed(side: Measured) -> str:

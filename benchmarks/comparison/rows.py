@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 # CleanRL's scripts import these, whatever they train.
@@ -18,8 +18,9 @@ class Row:
     """One comparison. `settings` are given to both sides; what is absent is CleanRL's default.
 
     `learning_starts` is 0 for an algorithm that learns from its first step on. `probe_steps` is
-    the length of the pass that measures matrix products. A row that is not `by_default` is run
-    only where it is named.
+    the length of the pass that measures matrix products; 0 for a program whose products torch's
+    profiler does not see. `against` is CleanRL's script where it has another name than our
+    recipe. A row that is not `by_default` is run only where it is named.
     """
 
     algo: str
@@ -30,10 +31,11 @@ class Row:
     settings: Mapping[str, Any] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
     by_default: bool = True
+    against: str = ""
 
     @property
     def script(self) -> str:
-        return f"cleanrl/{self.algo}.py"
+        return f"cleanrl/{self.against or self.algo}.py"
 
     def window_start(self, steps: int) -> int:
         """Return the step from which time is taken: half of the learning phase is warm-up."""
@@ -120,5 +122,23 @@ _ROWS = (
     ),
 )
 
-ROWS: dict[str, Row] = {row.algo: row for row in _ROWS}
+
+def _in_jax(algo: str, twin: str) -> Row:
+    """Return the row of a recipe in JAX beside CleanRL's torch script of what it is a twin of."""
+    row = next(row for row in _ROWS if row.algo == twin)
+    return replace(row, algo=algo, against=twin, probe_steps=0, by_default=False)
+
+
+_JAX_ROWS = (
+    _in_jax("dqn_jax", "dqn"),
+    _in_jax("c51_jax", "c51"),
+    _in_jax("ddpg_continuous_action_jax", "ddpg_continuous_action"),
+    _in_jax("td3_continuous_action_jax", "td3_continuous_action"),
+    _in_jax("dqn_atari_jax", "dqn_atari"),
+    _in_jax("c51_atari_jax", "c51_atari"),
+    _in_jax("ppo_atari_envpool_xla_jax", "ppo_atari"),
+    _in_jax("ppo_atari_envpool_xla_jax_scan", "ppo_atari"),
+)
+
+ROWS: dict[str, Row] = {row.algo: row for row in (*_ROWS, *_JAX_ROWS)}
 DEFAULT_ALGOS = tuple(row.algo for row in _ROWS if row.by_default)

@@ -125,7 +125,20 @@ def test_both_sides_are_asked_for_the_same_threads(threads: int, tmp_path: Path)
 
 def test_every_row_is_a_recipe() -> None:
     assert set(ROWS) <= set(RECIPES)
-    assert set(ROWS) - set(DEFAULT_ALGOS) == {"c51_atari"}
+    assert all(ROWS[algo].against == "" for algo in DEFAULT_ALGOS)
+
+
+def test_a_recipe_in_jax_stands_beside_the_torch_script_of_its_twin() -> None:
+    row, twin = ROWS["td3_continuous_action_jax"], ROWS["td3_continuous_action"]
+    assert row.script == twin.script == "cleanrl/td3_continuous_action.py"
+    assert (row.env_id, row.steps, row.settings) == (twin.env_id, twin.steps, twin.settings)
+
+
+def test_products_that_were_not_measured_are_a_dash() -> None:
+    result = _result()
+    unseen = replace(result, ours=replace(result.ours, product_seconds=None))
+    assert table([replace(unseen, theirs=None)]).endswith("| – |")
+    assert document([unseen])["rows"][0]["sides"][0]["matrix_product_share"] is None
 
 
 def test_the_mean_of_ratios_is_geometric_and_the_least_is_named() -> None:
