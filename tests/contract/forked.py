@@ -17,7 +17,7 @@ import torch
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["tests.contract.preloaded"])
-SECONDS = 60.0
+SECONDS = 110.0
 
 
 def _main(directory: str, arguments: list[str]) -> None:
