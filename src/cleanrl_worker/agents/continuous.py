@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import relu_
 
+from cleanrl_worker.agents.dense import Dense
+
 HIDDEN = 256
 LOG_STD_MIN, LOG_STD_MAX = -5.0, 2.0
 
@@ -22,8 +24,8 @@ class BoundedActor(nn.Module):
     def __init__(self, obs_shape: tuple[int, ...], space: gym.spaces.Box) -> None:
         super().__init__()
         low, high = torch.as_tensor(space.low).flatten(), torch.as_tensor(space.high).flatten()
-        self.fc1 = nn.Linear(math.prod(obs_shape), HIDDEN)
-        self.fc2 = nn.Linear(HIDDEN, HIDDEN)
+        self.fc1 = Dense(math.prod(obs_shape), HIDDEN)
+        self.fc2 = Dense(HIDDEN, HIDDEN)
         self.register_buffer("action_scale", ((high - low) / 2).float())
         self.register_buffer("action_bias", ((high + low) / 2).float())
 
@@ -34,7 +36,7 @@ class BoundedActor(nn.Module):
 class DeterministicActor(BoundedActor):
     def __init__(self, obs_shape: tuple[int, ...], space: gym.spaces.Box) -> None:
         super().__init__(obs_shape, space)
-        self.fc_mu = nn.Linear(HIDDEN, math.prod(space.shape))
+        self.fc_mu = Dense(HIDDEN, math.prod(space.shape))
 
     def forward(self, obs: Tensor) -> Tensor:
         actions: Tensor = self.fc_mu(self.features(obs)).tanh()
@@ -46,8 +48,8 @@ class SquashedGaussianActor(BoundedActor):
 
     def __init__(self, obs_shape: tuple[int, ...], space: gym.spaces.Box) -> None:
         super().__init__(obs_shape, space)
-        self.fc_mean = nn.Linear(HIDDEN, math.prod(space.shape))
-        self.fc_logstd = nn.Linear(HIDDEN, math.prod(space.shape))
+        self.fc_mean = Dense(HIDDEN, math.prod(space.shape))
+        self.fc_logstd = Dense(HIDDEN, math.prod(space.shape))
 
     def forward(self, obs: Tensor) -> tuple[Tensor, Tensor]:
         """Return means and log standard deviations before squashing."""
@@ -72,9 +74,9 @@ class Critic(nn.Module):
 
     def __init__(self, obs_shape: tuple[int, ...], space: gym.spaces.Box) -> None:
         super().__init__()
-        self.fc1 = nn.Linear(math.prod(obs_shape) + math.prod(space.shape), HIDDEN)
-        self.fc2 = nn.Linear(HIDDEN, HIDDEN)
-        self.fc3 = nn.Linear(HIDDEN, 1)
+        self.fc1 = Dense(math.prod(obs_shape) + math.prod(space.shape), HIDDEN)
+        self.fc2 = Dense(HIDDEN, HIDDEN)
+        self.fc3 = Dense(HIDDEN, 1)
 
     def forward(self, obs: Tensor, actions: Tensor) -> Tensor:
         x = torch.cat((obs.float().flatten(1), actions.flatten(1)), 1)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
+from cleanrl_worker.agents.dense import Dense
 from cleanrl_worker.agents.layout import PICTURES
 from cleanrl_worker.agents.nature import scaled
 
@@ -63,7 +64,7 @@ class ImpalaEncoder(nn.Sequential):
             channels_in, height, width = count, (height + 1) // 2, (width + 1) // 2
         flat = channels_in * height * width
         super().__init__(
-            *sequences, nn.Flatten(), nn.ReLU(), nn.Linear(flat, features), nn.ReLU(inplace=True)
+            *sequences, nn.Flatten(), nn.ReLU(), Dense(flat, features), nn.ReLU(inplace=True)
         )
 
 
@@ -72,7 +73,7 @@ class ImpalaQNetwork(nn.Module):
 
     def __init__(self, actions: int) -> None:
         super().__init__()
-        self.network = ImpalaEncoder(*PICTURES).append(nn.Linear(FEATURES, actions))
+        self.network = ImpalaEncoder(*PICTURES).append(Dense(FEATURES, actions))
 
     def forward(self, obs: Tensor) -> Tensor:
         """Return a row of action values for every observation."""

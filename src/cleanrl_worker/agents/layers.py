@@ -6,12 +6,14 @@ import math
 
 from torch import nn
 
+from cleanrl_worker.agents.dense import Dense
+
 SQRT2 = math.sqrt(2.0)
 
 
 def linear(inputs: int, outputs: int, gain: float = SQRT2) -> nn.Linear:
     """Return a linear layer with orthogonal weights and no bias at the start."""
-    layer = nn.Linear(inputs, outputs)
+    layer = Dense(inputs, outputs)
     nn.init.orthogonal_(layer.weight, gain)
     nn.init.zeros_(layer.bias)
     return layer

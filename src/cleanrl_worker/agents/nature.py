@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from cleanrl_worker.agents.dense import Dense
 from cleanrl_worker.agents.layers import conv, linear
 from cleanrl_worker.agents.layout import PICTURES, laid_out
 from cleanrl_worker.agents.q_networks import CategoricalQNetwork
@@ -125,7 +126,7 @@ def convolutions() -> nn.Sequential:
 def _value_layers(outputs: int) -> nn.Sequential:
     return nn.Sequential(
         *convolutions(),
-        nn.Linear(CONVOLVED, FEATURES),
+        Dense(CONVOLVED, FEATURES),
         nn.ReLU(inplace=True),
-        nn.Linear(FEATURES, outputs),
+        Dense(FEATURES, outputs),
     )

@@ -6,9 +6,9 @@ import math
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from cleanrl_worker.agents import nature
+from cleanrl_worker.agents.dense import Dense, dense
 from cleanrl_worker.agents.encoders import flat_numbers
 from cleanrl_worker.agents.layout import PICTURES
 
@@ -45,10 +45,10 @@ class NoisyLinear(nn.Module):
             noise.copy_(drawn.sign() * drawn.abs().sqrt())
 
     def forward(self, inputs: Tensor, *, is_noisy: bool) -> Tensor:
-        outputs = linear(inputs, self.weight_mu, self.bias_mu)
+        outputs = dense(inputs, self.weight_mu, self.bias_mu)
         if not is_noisy:
             return outputs
-        return outputs + self.noise_out * linear(
+        return outputs + self.noise_out * dense(
             inputs * self.noise_in, self.weight_sigma, self.bias_sigma
         )
 
@@ -86,7 +86,7 @@ class RainbowNetwork(nn.Module):
             features, hidden = nature.CONVOLVED, nature.FEATURES
         else:
             self.network = nn.Sequential(
-                nn.Linear(math.prod(obs_shape), FLAT_FEATURES), nn.ReLU(inplace=True)
+                Dense(math.prod(obs_shape), FLAT_FEATURES), nn.ReLU(inplace=True)
             )
             features = hidden = FLAT_FEATURES
         self.value_head = NoisyStream(features, hidden, n_atoms)

@@ -8,6 +8,7 @@ import gymnasium as gym
 import torch
 from torch import Tensor, nn
 
+from cleanrl_worker.agents.dense import Dense
 from cleanrl_worker.agents.layers import linear
 
 NORMALISED_FEATURES = 84
@@ -85,5 +86,5 @@ def normalised_layers(inputs: int) -> nn.Sequential:
 
 def _two_layers(inputs: int, outputs: int) -> nn.Sequential:
     return nn.Sequential(
-        nn.Linear(inputs, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, outputs)
+        Dense(inputs, 120), nn.ReLU(), Dense(120, 84), nn.ReLU(), Dense(84, outputs)
     )
