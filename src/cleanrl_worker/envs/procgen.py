@@ -70,10 +70,12 @@ def check_procgen() -> None:
     """Refuse to go on where envpool, or what it needs of Qt for these games, is not there."""
     check_envpool()
     try:
-        import envpool.procgen  # noqa: F401
+        # Without Qt the module is there, and empty.
+        from envpool.procgen import ProcgenEnvSpec  # noqa: F401
     except ImportError as error:
+        reason = error.__cause__ or error  # the loader's own words, not envpool's advice
         raise DependencyMissing(
-            f"Procgen's games need libraries of Qt 5, which the system lacks: {error}.",
+            f"Procgen's games need libraries of Qt 5, which the system lacks: {reason}.",
             hint=f"Install them with: apt-get install {' '.join(FAMILIES[PROCGEN.name].apt)}",
         ) from None
 

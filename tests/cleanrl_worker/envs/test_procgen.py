@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -188,15 +189,24 @@ def test_a_missing_envpool_is_named_with_the_extra(monkeypatch: pytest.MonkeyPat
     )
 
 
+class WithoutQt(types.ModuleType):
+    """What envpool leaves of its module where the loader does not find Qt."""
+
+    def __getattr__(self, name: str) -> object:
+        cause = ImportError("libQt5Gui.so.5: cannot open shared object file")
+        raise ImportError("EnvPool Procgen requires the system Qt 5 runtime on Linux.") from cause
+
+
 def test_a_missing_qt_is_named_with_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "envpool.procgen", raising=False)
-    monkeypatch.setitem(sys.modules, "envpool.procgen", None)  # an import of it fails
+    monkeypatch.setitem(sys.modules, "envpool.procgen", WithoutQt("envpool.procgen"))
     with pytest.raises(DependencyMissing) as refused:
         make(resolve("starpilot"))
     assert refused.value.exit_code == EXIT_DEPENDENCY
     line = refused.value.one_line()
-    assert line.startswith("Procgen's games need libraries of Qt 5, which the system lacks: ")
-    assert line.endswith("Install them with: apt-get install libqt5core5a libqt5gui5")
+    assert line == (
+        "Procgen's games need libraries of Qt 5, which the system lacks: libQt5Gui.so.5: cannot "
+        "open shared object file. Install them with: apt-get install libqt5core5a libqt5gui5"
+    )
     with pytest.raises(DependencyMissing, match="Qt 5"):
         build_envs(resolve("starpilot"), 2, backend="envpool")
 
