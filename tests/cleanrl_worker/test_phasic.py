@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -20,6 +21,7 @@ from cleanrl_worker.algorithms import ppg, ppo
 from cleanrl_worker.channel import Channel
 from cleanrl_worker.distributions import distribution_for
 from cleanrl_worker.envs.sync import SyncEnvs
+from cleanrl_worker.eval_preparation import prepare_evaluation
 from cleanrl_worker.optimisers import Adam
 from cleanrl_worker.preparation import prepare
 from cleanrl_worker.recipes import RECIPES
@@ -263,3 +265,25 @@ def test_too_large_a_phase_is_refused() -> None:
         prepare(
             "ppg_procgen", ["--n-iteration=100000", "--total-timesteps=9000000000", "--dry-run"]
         )
+
+
+@pytest.mark.needs_system("qt5")
+def test_cleanrls_policy_plays_though_it_holds_no_scale_of_rewards(tmp_path: Path) -> None:
+    pytest.importorskip("envpool")
+    for name, agent in (
+        ("ppo_procgen", ImpalaAgent(15)),
+        ("ppg_procgen", PhasicAgent(SCENE_SPACE, 15)),
+    ):
+        path = tmp_path / f"{name}.cleanrl_model"
+        torch.save(agent.state_dict(), path)
+        flags = [f"--policy-path={path}", "--env-id=starpilot", "--dry-run"]
+        prepared = prepare_evaluation(name, flags)
+        assert prepared.warnings == ()
+        scene = prepared.stage.begin(0, 1)
+        assert np.array_equal(prepared.policy.choose(scene, None), best_actions(agent, scene))
+        prepared.stage.close()
+
+
+def best_actions(agent: nn.Module, scene: np.ndarray) -> np.ndarray:
+    found: np.ndarray = agent(torch.from_numpy(scene))[0].argmax(-1).numpy()
+    return found
