@@ -138,10 +138,13 @@ def check_algorithm(saved: SavedPolicy, recipe: Recipe) -> None:
 def load_policy(recipe: Recipe, saved: SavedPolicy, stage: Stage, device: Device) -> LoadedPolicy:
     """Build the recipe's network for the stage, and put the policy's weights into it."""
     statistics = stage.statistics()
-    is_estimated = bool(statistics) and saved.description is None and not _has(saved, statistics)
-    agent = load_agent(recipe, saved, stage.envs, {} if is_estimated else statistics)
-    if statistics and not is_estimated:
+    lacks_statistics = saved.description is None and not _has(saved, statistics)
+    if lacks_statistics:
+        statistics = {}
+    agent = load_agent(recipe, saved, stage.envs, statistics)
+    if statistics:
         stage.freeze({name: saved.tensors[name].numpy() for name in statistics})
+    is_estimated = lacks_statistics and stage.has_scaled_observations
     choose = load_algorithm(recipe).policy(agent.to(device), stage.envs.action_space, device)
     return LoadedPolicy(choose, agent, (_estimated(saved),) if is_estimated else ())
 

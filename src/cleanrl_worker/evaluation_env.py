@@ -13,10 +13,11 @@ import numpy as np
 
 from cleanrl_worker.action_labels import action_labels
 from cleanrl_worker.envs.actions import action_decoder
-from cleanrl_worker.envs.normalise import NormalisedEnvs
+from cleanrl_worker.envs.normalise import NormalisedEnvs, ScaledRewards, normalised
 from cleanrl_worker.envs.observations import Array, ObservationEncoder
 from cleanrl_worker.envs.pictures import prepare_renderer, render_options, take_picture
 from cleanrl_worker.envs.registry import PLAYERS, ResolvedEnv, make
+from cleanrl_worker.envs.sight import Normalise
 from cleanrl_worker.envs.sync import episode_limit
 from cleanrl_worker.envs.vector import EnvBatch, Episode, Step
 from cleanrl_worker.envs.watched import watched
@@ -138,7 +139,7 @@ class Stage:
         self,
         env: ResolvedEnv,
         *,
-        normalise: bool = False,
+        normalise: Normalise | None = None,
         video_dir: Path | None = None,
         view: View | None = None,
         draw_dim: int | None = None,
@@ -147,9 +148,9 @@ class Stage:
         single = SingleGame if env.family == PLAYERS.name else SingleEnv
         self.single = single(_maker(env, video_dir, dim), env.id)
         self._shown: EnvBatch = self.single if view is None else watched(self.single, view)
-        self._normaliser: NormalisedEnvs | None = None
-        if normalise:
-            self._normaliser = NormalisedEnvs(self._shown, gamma=_REWARDS_ARE_NOT_SEEN)
+        self._normaliser: ScaledRewards | None = None
+        if normalise is not None:
+            self._normaliser = normalised(self._shown, normalise, gamma=_REWARDS_ARE_NOT_SEEN)
 
     @property
     def envs(self) -> EnvBatch:
@@ -164,8 +165,13 @@ class Stage:
             _LOG.debug("no picture", exc_info=True)
             return None
 
+    @property
+    def has_scaled_observations(self) -> bool:
+        """Say whether what the policy sees depends on the statistics."""
+        return isinstance(self._normaliser, NormalisedEnvs)
+
     def statistics(self) -> dict[str, Array]:
-        """Return the statistics of the observations; without a normaliser there are none."""
+        """Return the normaliser's statistics; without one there are none."""
         return {} if self._normaliser is None else self._normaliser.state_dict()
 
     def freeze(self, statistics: Mapping[str, Array]) -> None:

@@ -178,7 +178,7 @@ def _play(
     from cleanrl_worker.evaluation import Rules, evaluate
     from cleanrl_worker.evaluation_env import Stage
 
-    stage = Stage(prepared.env, normalise=False)
+    stage = Stage(prepared.env)
     rules = Rules(seed=prepared.options.seed)
     yield from evaluate(policy, stage, range(episodes), rules, should_stop=should_stop)
     stage.close()
@@ -244,7 +244,7 @@ def _save_and_evaluate(run: Run, prepared: Prepared, path: Path, channel: Channe
     import torch
 
     from cleanrl_worker.cuts import Stateful
-    from cleanrl_worker.envs.normalise import NormalisedEnvs
+    from cleanrl_worker.envs.normalise import ScaledRewards
     from cleanrl_worker.evaluation import Rules, evaluate
     from cleanrl_worker.evaluation_env import Stage
     from cleanrl_worker.models import save_model
@@ -257,8 +257,8 @@ def _save_and_evaluate(run: Run, prepared: Prepared, path: Path, channel: Channe
     channel.send("model_saved", path=path.as_posix())
 
     policy = prepared.algorithm.policy(prepared.agent, prepared.envs.action_space, prepared.device)
-    stage = Stage(prepared.env, normalise=isinstance(prepared.envs, NormalisedEnvs))
-    if isinstance(prepared.envs, NormalisedEnvs):
+    stage = Stage(prepared.env, normalise=prepared.recipe.normalise)
+    if isinstance(prepared.envs, ScaledRewards):
         stage.freeze(prepared.envs.state_dict())
     rules = Rules(seed=prepared.options.seed)
     returns = run.evaluate(

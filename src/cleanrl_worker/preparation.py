@@ -230,7 +230,7 @@ def _build_envs(
         num_envs = _count_dry_run(staging.envs[0], num_envs)
     is_seen = is_seen and not options.dry_run
     video_dir = Path("videos") if options.capture_video and is_seen else None
-    normalise = Normalisation(config.gamma) if recipe.normalise else None
+    normalise = Normalisation(config.gamma, recipe.normalise) if recipe.normalise else None
     has_one_game = staging.curriculum is None
     if recipe.steps_inside and options.env_backend == ENVPOOL and has_one_game:
         from cleanrl_worker.envs.in_program import PoolInside

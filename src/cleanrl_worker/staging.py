@@ -12,7 +12,7 @@ import gymnasium as gym
 
 from cleanrl_worker.envs.backends import AUTO, SYNC, choose_backend
 from cleanrl_worker.envs.build import Normalisation, build_envs
-from cleanrl_worker.envs.normalise import NormalisedEnvs
+from cleanrl_worker.envs.normalise import normalised
 from cleanrl_worker.envs.observations import ObservationEncoder
 from cleanrl_worker.envs.registry import ResolvedEnv, make, resolve
 from cleanrl_worker.envs.sync import episode_limit
@@ -100,7 +100,7 @@ class Staging:
             envs = build_stage(0)
         if normalise is None:
             return envs
-        return NormalisedEnvs(envs, gamma=normalise.gamma, frozen=normalise.frozen)
+        return normalised(envs, normalise.what, gamma=normalise.gamma, frozen=normalise.frozen)
 
 
 def plan_stages(env: ResolvedEnv, options: RunOptions, allowed_modules: Sequence[str]) -> Staging:

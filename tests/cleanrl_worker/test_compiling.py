@@ -15,7 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from cleanrl_worker.agents.build import build_actor_critic, build_q_network
-from cleanrl_worker.algorithms import c51, ddpg, dqn, ppo, pqn, rainbow, sac, sac_discrete, td3
+from cleanrl_worker.agents.layout import SCENES
+from cleanrl_worker.algorithms import c51, ddpg, dqn, ppg, ppo, pqn, rainbow, sac, sac_discrete, td3
 from cleanrl_worker.compiling import Compiler, build_compiler
 from cleanrl_worker.distributions import distribution_for
 from cleanrl_worker.replay.buffer import Transitions
@@ -61,6 +62,20 @@ def case_of_ppo() -> tuple[nn.Module, Callable[..., Any], tuple[Any, ...]]:
         *(torch.randn(ROWS) for _ in range(4)),
     )
     return agent, ppo.loss, (agent, distribution_for(DISCRETE), batch, ppo.Config())
+
+
+def case_of_phases() -> tuple[nn.Module, Callable[..., Any], tuple[Any, ...]]:
+    agent = ppg.build(ppg.Config(), _Envs(DISCRETE))  # type: ignore[arg-type]
+    batch = ppg.Batch(torch.randn(ROWS, 4), torch.randn(ROWS), torch.randn(ROWS, 3))
+    return agent, ppg.auxiliary_loss, (agent, batch, ppg.Config())
+
+
+def case_of_scenes() -> tuple[nn.Module, Callable[..., Any], tuple[Any, ...]]:
+    envs = _Envs(DISCRETE, gym.spaces.Box(0, 255, SCENES, np.uint8))
+    agent = ppg.build(ppg.Config(), envs)  # type: ignore[arg-type]
+    scenes = torch.randint(256, (ROWS, *SCENES), dtype=torch.uint8)
+    batch = ppg.Batch(scenes, torch.randn(ROWS), torch.randn(ROWS, 3))
+    return agent, ppg.auxiliary_loss, (agent, batch, ppg.Config())
 
 
 def case_of_pqn() -> tuple[nn.Module, Callable[..., Any], tuple[Any, ...]]:
@@ -130,14 +145,16 @@ def case_of_rainbow() -> tuple[nn.Module, Callable[..., Any], tuple[Any, ...]]:
 class _Envs:
     """What `build` asks of environments."""
 
-    def __init__(self, action_space: gym.Space[Any]) -> None:
-        self.observation_space = OBS
+    def __init__(
+        self, action_space: gym.Space[Any], observation_space: gym.spaces.Box = OBS
+    ) -> None:
+        self.observation_space = observation_space
         self.action_space = action_space
 
 
 CASES = [
     case_of_ppo, case_of_pqn, case_of_dqn, case_of_c51, case_of_ddpg, case_of_td3, case_of_sac,
-    case_of_soft, case_of_rainbow,
+    case_of_soft, case_of_rainbow, case_of_phases, case_of_scenes,
 ]  # fmt: skip
 
 

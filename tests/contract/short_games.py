@@ -1,4 +1,4 @@
-"""Atari games that end soon: cuts come after two of the longest games, and those take hours."""
+"""Games that end soon: cuts come after two of the longest games, and those take hours."""
 
 import importlib.machinery
 import sys
@@ -17,6 +17,14 @@ gym.register(
     SHORT_GAME,
     _breakout.entry_point,
     kwargs={**_breakout.kwargs, "max_num_frames_per_episode": 4 * STEPS},
+)
+
+SHORT_SCENES = "ShortMaze-v0"
+gym.register(
+    SHORT_SCENES,
+    "cleanrl_worker.envs.procgen:ProcgenGame",
+    kwargs={"task": "MazeEasy-v0"},
+    max_episode_steps=STEPS,
 )
 
 

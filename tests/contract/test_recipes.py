@@ -14,7 +14,7 @@ from cleanrl_worker.recipes import RECIPES, Recipe
 from mosaic.contracts.errors import EXIT_OK, EXIT_TERMINATED
 from mosaic.contracts.metrics import find_metric
 from tests.contract.forked import launched
-from tests.contract.short_games import SHORT_GAME, SHORT_PONG, STEPS
+from tests.contract.short_games import SHORT_GAME, SHORT_PONG, SHORT_SCENES, STEPS
 
 EVERY_RECIPE = pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 # Its whole rollout is compiled anew after every cut, which takes minutes on a slow core.
@@ -26,6 +26,7 @@ EVERY_RECIPE_RESUMED = pytest.mark.parametrize(
         for name, recipe in RECIPES.items()
     ],
 )
+SHORT = {"atari": SHORT_GAME, "pettingzoo": SHORT_PONG, "procgen": SHORT_SCENES}
 GRACE_S = 10.0
 # Steps of an episode; CartPole has 500.
 LONGEST = {"Pendulum-v1": 200, "FrozenLake-v1": 100, "ProofofMemory-v0": 16}
@@ -34,14 +35,13 @@ LONGEST = {"Pendulum-v1": 200, "FrozenLake-v1": 100, "ProofofMemory-v0": 16}
 def flags(recipe: Recipe, **changes: Any) -> list[str]:
     values = {**recipe.smoke, **changes}
     if is_game(recipe):
-        values["env_id"] = SHORT_PONG if "pettingzoo" in recipe.env_families else SHORT_GAME
+        values["env_id"] = SHORT[next(name for name in SHORT if name in recipe.env_families)]
     return [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
 
 
 def is_game(recipe: Recipe) -> bool:
     """Say whether it is tried on a short game: where its smallest settings name nothing else."""
-    games = {"atari", "pettingzoo"} & set(recipe.env_families)
-    return bool(games) and "env_id" not in recipe.smoke
+    return bool(SHORT.keys() & set(recipe.env_families)) and "env_id" not in recipe.smoke
 
 
 def long_run(recipe: Recipe) -> dict[str, Any]:

@@ -7,7 +7,8 @@ import math
 import gymnasium as gym
 from torch import nn
 
-from cleanrl_worker.agents.encoders import is_picture
+from cleanrl_worker.agents.encoders import is_picture, is_scene
+from cleanrl_worker.agents.impala import ImpalaAgent
 from cleanrl_worker.agents.layout import PICTURES
 from cleanrl_worker.agents.minigrid import VIEW as MINIGRID_VIEW
 from cleanrl_worker.agents.minigrid import MinigridAgent
@@ -35,6 +36,8 @@ def build_actor_critic(
     actions = int(action_space.n)
     if is_picture(observation_space):
         return NatureAgent(actions, observation_space.shape[0])
+    if is_scene(observation_space):
+        return ImpalaAgent(actions)
     if observation_space.shape == MINIGRID_VIEW:
         return MinigridAgent(actions)
     return MLPAgent(observation_space.shape, actions, shared_trunk)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import gymnasium as gym
 from torch import Tensor, nn
 
-from cleanrl_worker.agents import minigrid, mlp, nature, q_networks
-from cleanrl_worker.agents.layout import PICTURES
+from cleanrl_worker.agents import impala, minigrid, mlp, nature, q_networks
+from cleanrl_worker.agents.layout import PICTURES, SCENES
 
 
 class Encoder(NamedTuple):
@@ -22,9 +22,11 @@ class Encoder(NamedTuple):
 
 
 def encoder_for(space: gym.spaces.Box) -> Encoder:
-    """Return the encoder of PPO's network for the space: pictures, MiniGrid's views, or numbers."""
+    """Return the encoder of PPO's network for the space: pictures, scenes, views, or numbers."""
     if is_picture(space):
         return Encoder(nature.nature_layers(space.shape[0]), nature.scaled, nature.FEATURES)
+    if is_scene(space):
+        return Encoder(impala.ImpalaEncoder(*SCENES), impala.scaled_scenes, impala.FEATURES)
     if space.shape == minigrid.VIEW:
         return Encoder(minigrid.view_layers(), minigrid.scaled_view, minigrid.FEATURES)
     return Encoder(mlp.hidden_layers(math.prod(space.shape)), flat_numbers, mlp.HIDDEN)
@@ -42,6 +44,11 @@ def normalised_encoder_for(space: gym.spaces.Box) -> Encoder:
 def is_picture(space: gym.spaces.Box) -> bool:
     """Say whether it is a stack of Atari's pictures, of whatever height."""
     return len(space.shape) == len(PICTURES) and space.shape[1:] == PICTURES[1:]
+
+
+def is_scene(space: gym.spaces.Box) -> bool:
+    """Say whether it is one of Procgen's scenes."""
+    return space.shape == SCENES
 
 
 def flat_numbers(obs: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The residual encoder of IMPALA (Espeholt et al. 2018), and the values of actions on top of it."""
+"""The residual encoder of IMPALA (Espeholt et al. 2018), and networks on top of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 
 from cleanrl_worker.agents.dense import Dense
-from cleanrl_worker.agents.layout import PICTURES
+from cleanrl_worker.agents.layers import linear
+from cleanrl_worker.agents.layout import PICTURES, SCENES, laid_out
 from cleanrl_worker.agents.nature import scaled
 
 FEATURES = 256  # width of the last hidden layer
@@ -66,6 +67,26 @@ class ImpalaEncoder(nn.Sequential):
         super().__init__(
             *sequences, nn.Flatten(), nn.ReLU(), Dense(flat, features), nn.ReLU(inplace=True)
         )
+
+
+class ImpalaAgent(nn.Module):
+    """Actor and critic on one encoder; the parts are named as in CleanRL's ppo_procgen."""
+
+    def __init__(self, outputs: int) -> None:
+        super().__init__()
+        self.network = ImpalaEncoder(*SCENES)
+        self.actor = linear(FEATURES, outputs, gain=0.01)
+        self.critic = linear(FEATURES, 1, gain=1.0)
+
+    def forward(self, obs: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the actor's outputs and the values, one row an observation."""
+        features = self.network(scaled_scenes(obs))
+        return self.actor(features), self.critic(features).squeeze(-1)
+
+
+def scaled_scenes(scenes: Tensor) -> Tensor:
+    """Bring bytes to [0, 1]. A change of layout repays even a pass over a single scene."""
+    return scaled(laid_out(scenes))
 
 
 class ImpalaQNetwork(nn.Module):

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 PICTURES = (4, 84, 84)  # pictures of an observation, rows, columns
+SCENES = (3, 64, 64)  # of Procgen: colours, rows, columns
 
 
 def laid_out(obs: Tensor) -> Tensor:
@@ -30,5 +31,7 @@ def pick_rows(obs: Tensor, index: Tensor) -> Tensor:
 
 
 def _are_pictures(obs: Tensor) -> bool:
-    """Say whether they are stacks of pictures, with or without planes that name a player."""
-    return obs.dim() == 1 + len(PICTURES) and obs.shape[2:] == PICTURES[1:]
+    """Say whether they are stacks of pictures, with or without planes that name a player, or scenes
+    in colour.
+    """
+    return obs.dim() == 1 + len(PICTURES) and obs.shape[2:] in (PICTURES[1:], SCENES[1:])

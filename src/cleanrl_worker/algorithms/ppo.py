@@ -2,7 +2,8 @@
 
 Implemented: the clipped surrogate, GAE, value clipping, entropy bonus, annealed learning rate,
 advantages normalised by minibatch, early stopping by KL; CleanRL's `ppo`, `ppo_atari`,
-`ppo_atari_envpool`, `ppo_pettingzoo_ma_atari` and `ppo_continuous_action` by defaults and tags.
+`ppo_atari_envpool`, `ppo_procgen`, `ppo_pettingzoo_ma_atari` and `ppo_continuous_action` by
+defaults and tags.
 With `rpo_alpha`: robust policy optimisation (Rahman and Xue 2022), which perturbs the means of a
 Gaussian policy in updates.
 Changed: a truncated episode is bootstrapped from its last observation instead of being treated as

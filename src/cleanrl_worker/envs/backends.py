@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cleanrl_worker.envs.registry import ATARI, PLAYERS, ResolvedEnv
+from cleanrl_worker.envs.registry import ATARI, PLAYERS, PROCGEN, ResolvedEnv
 from cleanrl_worker.envs.vector import EnvBatch
 from mosaic.contracts.errors import ConfigError
 
@@ -44,6 +44,7 @@ def choose_backend(
     Never chosen unasked, since they are not Gymnasium's in every detail: envpool's tasks, Atari
     games in ale-py's vector environment, which emulates no faster, and classic control in JAX. A
     recipe asks for `pooled_games` where it is made for envpool; ale-py's stand in for them.
+    Procgen's games are envpool's in any case.
     """
     assert requested in CHOICES, requested
     if env.family == PLAYERS.name and requested not in (AUTO, SYNC):
@@ -60,6 +61,8 @@ def choose_backend(
         return requested
     if video or env.family == PLAYERS.name:
         return SYNC
+    if env.family == PROCGEN.name:
+        return ENVPOOL
     if pooled_games and env.family == ATARI.name:
         from cleanrl_worker.envs.pooled import is_installed
 
@@ -104,6 +107,10 @@ def _build_envpool(env: ResolvedEnv, num_envs: int, cpus: int | None) -> EnvBatc
         from cleanrl_worker.envs.pooled_atari import PooledGames
 
         return PooledGames(env, num_envs, cpus)
+    if env.family == PROCGEN.name:
+        from cleanrl_worker.envs.procgen import PooledScenes
+
+        return PooledScenes(env, num_envs, cpus)
     from cleanrl_worker.envs.pooled import PooledEnvs
 
     return PooledEnvs(env, num_envs, cpus)

@@ -11,8 +11,9 @@ from typing import Any
 import gymnasium as gym
 
 from cleanrl_worker.envs.backends import ASYNC, SYNC, build_backend
-from cleanrl_worker.envs.normalise import NormalisedEnvs
+from cleanrl_worker.envs.normalise import normalised
 from cleanrl_worker.envs.registry import PLAYERS, ResolvedEnv, make
+from cleanrl_worker.envs.sight import Normalise
 from cleanrl_worker.envs.sync import SyncEnvs
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.envs.watched import make_shown, watched
@@ -22,9 +23,10 @@ from mosaic.contracts.errors import DependencyMissing
 
 @dataclass(frozen=True, slots=True)
 class Normalisation:
-    """Normalise observations and rewards; frozen for an evaluation."""
+    """Normalise observations and rewards, or rewards alone; frozen for an evaluation."""
 
     gamma: float
+    what: Normalise = "all"
     frozen: bool = False
 
 
@@ -60,7 +62,7 @@ def build_envs(
         envs = watched(envs, view)
     if normalise is None:
         return envs
-    return NormalisedEnvs(envs, gamma=normalise.gamma, frozen=normalise.frozen)
+    return normalised(envs, normalise.what, gamma=normalise.gamma, frozen=normalise.frozen)
 
 
 def _build_sync(

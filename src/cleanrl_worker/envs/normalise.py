@@ -3,7 +3,8 @@
 Observations are centred and divided by their standard deviation so far, rewards divided by the
 standard deviation of the discounted return so far: the quantities of Gymnasium's
 NormalizeObservation and NormalizeReward, but with one set of statistics for all environments of
-the batch instead of one for each. Both are clipped to +-10, as CleanRL does.
+the batch instead of one for each. Both are clipped to +-10, as CleanRL does. For pictures, which
+a network scales itself, rewards alone are normalised.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from gymnasium import spaces
 
 from cleanrl_worker.envs.observations import Array
+from cleanrl_worker.envs.sight import Normalise
 from cleanrl_worker.envs.vector import EnvBatch, Step
 
 CLIP = 10.0
@@ -62,8 +64,8 @@ class RunningMoments:
         self.count = float(state[f"{prefix}.count"])
 
 
-class NormalisedEnvs:
-    """A batch of environments whose observations and rewards are normalised.
+class ScaledRewards:
+    """A batch of environments whose rewards are divided by the spread of their discounted returns.
 
     `Episode.total_reward` stays the raw return. While `frozen`, as in an evaluation, the
     statistics stand still and rewards are left as they are.
@@ -80,27 +82,17 @@ class NormalisedEnvs:
         self.num_envs = envs.num_envs
         self.action_space: gym.Space[Any] = envs.action_space
         self.max_episode_steps = envs.max_episode_steps
-        shape = envs.observation_space.shape
-        self.observation_space: spaces.Box = spaces.Box(-CLIP, CLIP, shape, np.float32)
-        self._obs_moments = RunningMoments(shape)
+        self.observation_space: spaces.Box = envs.observation_space
         self._return_moments = RunningMoments(())
         self._returns = np.zeros(envs.num_envs, np.float64)
 
     def reset(self, seed: int) -> Array:
         self._returns = np.zeros(self.num_envs, np.float64)
-        return self._observations(self._envs.reset(seed))
+        return self._envs.reset(seed)
 
     def step(self, actions: Array) -> Step:
         step = self._envs.step(actions)
-        next_obs = self._observations(step.next_obs)
-        obs = next_obs
-        if step.obs is not step.next_obs:
-            # First observations count too, but after the last ones: in the order they were made.
-            ended = (step.terminated | step.truncated).nonzero()[0]
-            obs = next_obs.copy()
-            obs[ended] = self._observations(step.obs[ended])
-        rewards = step.rewards if self.frozen else self._rewards(step)
-        return step._replace(obs=obs, next_obs=next_obs, rewards=rewards)
+        return step if self.frozen else step._replace(rewards=self._rewards(step))
 
     def rebuild(self) -> None:
         """Build the environments anew; the statistics stay."""
@@ -112,14 +104,50 @@ class NormalisedEnvs:
 
     def state_dict(self) -> dict[str, Array]:
         """Return the statistics. The running returns are no part of them: a cut restarts those."""
-        return {
-            **self._obs_moments.state_dict("obs_rms"),
-            **self._return_moments.state_dict("return_rms"),
-        }
+        return self._return_moments.state_dict("return_rms")
+
+    def load_state_dict(self, state: Mapping[str, Array]) -> None:
+        self._return_moments.load_state_dict(state, "return_rms")
+
+    def _rewards(self, step: Step) -> Array:
+        self._returns *= self._gamma
+        if step.obs is not step.next_obs:
+            self._returns[step.terminated] = 0.0
+        self._returns += step.rewards
+        self._return_moments.update(self._returns)
+        scale = 1.0 / math.sqrt(float(self._return_moments.var) + EPSILON)
+        return _clipped(step.rewards * np.float32(scale))
+
+
+class NormalisedEnvs(ScaledRewards):
+    """A batch of environments whose observations are normalised as well."""
+
+    def __init__(self, envs: EnvBatch, *, gamma: float, frozen: bool = False) -> None:
+        super().__init__(envs, gamma=gamma, frozen=frozen)
+        shape = envs.observation_space.shape
+        self.observation_space = spaces.Box(-CLIP, CLIP, shape, np.float32)
+        self._obs_moments = RunningMoments(shape)
+
+    def reset(self, seed: int) -> Array:
+        return self._observations(super().reset(seed))
+
+    def step(self, actions: Array) -> Step:
+        step = super().step(actions)
+        next_obs = self._observations(step.next_obs)
+        obs = next_obs
+        if step.obs is not step.next_obs:
+            # First observations count too, but after the last ones: in the order they were made.
+            ended = (step.terminated | step.truncated).nonzero()[0]
+            obs = next_obs.copy()
+            obs[ended] = self._observations(step.obs[ended])
+        return step._replace(obs=obs, next_obs=next_obs)
+
+    def state_dict(self) -> dict[str, Array]:
+        return {**self._obs_moments.state_dict("obs_rms"), **super().state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Array]) -> None:
         self._obs_moments.load_state_dict(state, "obs_rms")
-        self._return_moments.load_state_dict(state, "return_rms")
+        super().load_state_dict(state)
 
     def _observations(self, raw: Array) -> Array:
         moments = self._obs_moments
@@ -130,14 +158,13 @@ class NormalisedEnvs:
         rows /= np.sqrt(moments.var + EPSILON)
         return _clipped(rows).astype(np.float32)
 
-    def _rewards(self, step: Step) -> Array:
-        self._returns *= self._gamma
-        if step.obs is not step.next_obs:
-            self._returns[step.terminated] = 0.0
-        self._returns += step.rewards
-        self._return_moments.update(self._returns)
-        scale = 1.0 / math.sqrt(float(self._return_moments.var) + EPSILON)
-        return _clipped(step.rewards * np.float32(scale))
+
+def normalised(
+    envs: EnvBatch, what: Normalise, *, gamma: float, frozen: bool = False
+) -> ScaledRewards:
+    """Return the batch at one scale: its rewards, or its observations too."""
+    wrapper = NormalisedEnvs if what == "all" else ScaledRewards
+    return wrapper(envs, gamma=gamma, frozen=frozen)
 
 
 def _clipped(values: Array) -> Array:

@@ -84,7 +84,9 @@ def shrink(picture: Array, max_dim: int) -> Array:
 
 
 def enlarge(picture: Array, max_dim: int) -> Array:
-    """Return a gray picture in colour, each pixel as large as the lane has room for."""
-    times = max(1, max_dim // max(picture.shape))
+    """Return a picture, a gray one in colour, each pixel as large as the lane has room for."""
+    times = max(1, max_dim // max(picture.shape[:2]))
     large = picture.repeat(times, 0).repeat(times, 1)
-    return np.ascontiguousarray(np.broadcast_to(large[..., None], (*large.shape, 3)))
+    if picture.ndim == 2:
+        large = np.broadcast_to(large[..., None], (*large.shape, 3))
+    return np.ascontiguousarray(large)

@@ -28,10 +28,10 @@ class PooledEnvs:
     """A pool of environments. It is made in `reset`, since only then envpool takes a seed."""
 
     def __init__(self, env: ResolvedEnv, num_envs: int, threads: int | None = None) -> None:
-        _check_available(env)
         self._id = env.id
+        self.check_available()
         self.num_envs = num_envs
-        self._threads = threads or available_cpus()
+        self.threads = threads or available_cpus()
         twin = make(env)  # envpool's own bounds are wrong in places
         encoder = ObservationEncoder(twin.observation_space, env.id)
         self.observation_space = encoder.space
@@ -49,7 +49,15 @@ class PooledEnvs:
         self._pool: Any = None
         self._clear_counts()
 
-    def _make(self, seed: int) -> Any:
+    def check_available(self) -> None:
+        """Refuse what envpool does not have."""
+        check_envpool()
+        import envpool
+
+        if self._id not in envpool.list_all_envs():
+            raise unfit(self._id, "envpool does not have it")
+
+    def make_pool(self, seed: int) -> Any:
         import envpool
 
         limit = self.max_episode_steps
@@ -57,7 +65,7 @@ class PooledEnvs:
             self._id,
             env_type="gymnasium",
             num_envs=self.num_envs,
-            num_threads=min(self.num_envs, self._threads),
+            num_threads=min(self.num_envs, self.threads),
             seed=seed % LARGEST_SEED,
             **({} if limit is None else {"max_episode_steps": limit}),
         )
@@ -70,7 +78,7 @@ class PooledEnvs:
         self.close()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*precision lowered by casting")
-            self._pool = self._make(seed)
+            self._pool = self.make_pool(seed)
             assert self._pool.observation_space is not None  # made here, with its warning
         self._action_dtype = self._pool.action_space.dtype
         self._clear_counts()
@@ -83,6 +91,9 @@ class PooledEnvs:
         next_obs = self._encode(raw)
         self._totals += rewards
         self._lengths += 1
+        if self.max_episode_steps is not None:
+            # Procgen's games know no other limit than their own.
+            truncated = truncated | (self._lengths >= self.max_episode_steps)
         ended = (terminated | truncated).nonzero()[0]
         if not len(ended):
             return Step(next_obs, rewards, terminated, truncated, next_obs, ())
@@ -123,14 +134,6 @@ def check_envpool() -> None:
             "env_backend='envpool' needs the package 'envpool', which is not installed.",
             hint="Install it with: pip install 'mosaic-rl[envpool]'",
         )
-
-
-def _check_available(env: ResolvedEnv) -> None:
-    check_envpool()
-    import envpool
-
-    if env.id not in envpool.list_all_envs():
-        raise unfit(env.id, "envpool does not have it")
 
 
 def unfit(env_id: str, reason: str) -> ConfigError:

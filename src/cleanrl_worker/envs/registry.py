@@ -24,10 +24,10 @@ from mosaic.contracts.settings import OperatorSettings, check_env_id
 class Family:
     """A family of environments, and the package that brings it.
 
-    An id belongs to it by how it begins or by a word in it, in which case importing `module`
-    registers the ids, or by where a registered id has its code. `step_us` is what a step of its
-    cheaper environments costs, in microseconds on one core. `install` is the command for a package
-    that is no extra of ours.
+    An id belongs to it by how it begins, by a word in it or by the `pattern` of all of it, in which
+    case importing `module`, or `registering` in its place, registers the ids; or by where a
+    registered id has its code. `step_us` is what a step of its cheaper environments costs, in
+    microseconds on one core. `install` is the command for a package that is no extra of ours.
     """
 
     name: str
@@ -36,6 +36,8 @@ class Family:
     step_us: int
     prefixes: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
+    pattern: str = ""
+    registering: str = ""
     code: tuple[str, ...] = ()
     install: str = ""
 
@@ -44,6 +46,8 @@ class Family:
             return True
         if any(word.lower() in env_id.lower() for word in self.words):
             return True
+        if self.pattern and re.fullmatch(self.pattern, env_id, re.IGNORECASE):
+            return True
         entry_point = spec.entry_point if spec is not None else None
         return isinstance(entry_point, str) and entry_point.startswith(self.code)
 
@@ -51,8 +55,8 @@ class Family:
         return importlib.util.find_spec(self.module) is not None
 
     def register(self) -> None:
-        if self.prefixes:
-            gym.register_envs(importlib.import_module(self.module))
+        if self.prefixes or self.registering:
+            gym.register_envs(importlib.import_module(self.registering or self.module))
 
 
 ATARI = Family(
@@ -67,6 +71,16 @@ ATARI = Family(
 PLAYERS = Family("pettingzoo", "multi_agent_ale_py", "pettingzoo", 2000)
 PACKAGE_OF_PLAYERS = "pettingzoo.atari"
 _PLAYERS_NAME = re.compile(r"[a-z]+(_[a-z]+)*_v\d+")
+PROCGEN = Family(
+    "procgen",
+    "envpool",
+    "procgen",
+    85,
+    pattern="(bigfish|bossfight|caveflyer|chaser|climber|coinrun|dodgeball|fruitbot|heist|jumper|"
+    "leaper|maze|miner|ninja|plunder|starpilot)((Easy|Hard|Extreme|Memory|Exploration)(-v0)?)?",
+    registering="cleanrl_worker.envs.procgen",
+    code=("cleanrl_worker.envs.procgen:",),
+)
 MINIGRID = Family("minigrid", "minigrid", "minigrid", 100, prefixes=("MiniGrid-",))
 FAMILIES = (
     Family("gymnasium", "Box2D", "box2d", 33, code=("gymnasium.envs.box2d.",)),
@@ -77,6 +91,7 @@ FAMILIES = (
     MINIGRID,
     Family("babyai", "minigrid", "minigrid", 100, prefixes=("BabyAI-",)),
     ATARI,
+    PROCGEN,
     # It pins an old Gymnasium and pygame, with which nothing else here works.
     Family(
         "memory_gym",

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+# What is brought to one scale while training runs: rewards, or observations too.
+Normalise = Literal["rewards", "all"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,24 @@ _PPO_CONTINUOUS: dict[str, Any] = {
     "ent_coef": 0.0,
 }
 
+_PROCGEN: dict[str, Any] = {
+    "env_families": ("procgen",),
+    "source": CLEANRL,
+    "actions": "discrete",
+    "normalise": "rewards",
+    "extras": ("procgen",),
+}
+_ON_STARPILOT: dict[str, Any] = {
+    "env_id": "starpilot",
+    "total_timesteps": 25_000_000,
+    "learning_rate": 5e-4,
+    "num_envs": 64,
+    "num_steps": 256,
+    "anneal_lr": False,
+    "gamma": 0.999,
+    "num_minibatches": 8,
+}
+
 POLICY_GRADIENT = (
     Recipe(
         name="ppo",
@@ -149,6 +167,32 @@ POLICY_GRADIENT = (
         smoke=SMOKE_ROLLOUT,
     ),
     Recipe(
+        name="ppo_procgen",
+        algorithm="ppo",
+        summary="Proximal policy optimisation for Procgen's games.",
+        omits=("shared_trunk", "rpo_alpha"),
+        overrides=_ON_STARPILOT | {"update_epochs": 3},
+        smoke=SMOKE_ROLLOUT,
+        **_PROCGEN,
+    ),
+    Recipe(
+        name="ppg_procgen",
+        algorithm="ppg",
+        summary="Phasic policy gradient: policy and value features learned in turns.",
+        omits=("update_epochs", "norm_adv", "shared_trunk", "rpo_alpha"),
+        overrides=_ON_STARPILOT,
+        smoke={
+            "total_timesteps": 64,
+            "num_envs": 2,
+            "num_steps": 8,
+            "num_minibatches": 2,
+            "n_iteration": 2,
+            "e_auxiliary": 2,
+            "num_aux_rollouts": 2,
+        },
+        **_PROCGEN,
+    ),
+    Recipe(
         name="ppo_continuous_action",
         algorithm="ppo",
         summary="Proximal policy optimisation for continuous actions.",
@@ -156,7 +200,7 @@ POLICY_GRADIENT = (
         source=f"{CLEANRL}; the v5 environment in place of v4",
         actions="box",
         sibling="ppo",
-        normalise=True,
+        normalise="all",
         omits=("shared_trunk", "rpo_alpha"),
         extras=("mujoco",),
         overrides={
@@ -174,7 +218,7 @@ POLICY_GRADIENT = (
         source=f"{CLEANRL}; the v5 environment in place of v4",
         actions="box",
         sibling="ppo",
-        normalise=True,
+        normalise="all",
         omits=("shared_trunk",),
         extras=("mujoco",),
         overrides={

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from cleanrl_worker.envs.sight import USUAL, Sight
+from cleanrl_worker.envs.sight import USUAL, Normalise, Sight
 from mosaic.contracts.schema import TunedRow
 from mosaic.contracts.search import SearchRange
 
@@ -19,7 +19,7 @@ class Recipe:
 
     `overrides` are its defaults of run options and hyperparameters; `omits` names parameters of
     the algorithm that it does not have; `sibling` is the name for the other kind of actions;
-    `normalise` brings observations and rewards to one scale; `sight` is how it sees them;
+    `normalise` brings rewards, or observations too, to one scale; `sight` is how it sees them;
     `pooled_games`: its Atari games are envpool's, or else ale-py's vector environment's;
     `averaged_episodes` are those whose mean return is logged with each, where CleanRL does so;
     `steps_inside`: envpool's games are stepped inside its compiled rollout;
@@ -34,7 +34,7 @@ class Recipe:
     actions: Literal["discrete", "branches", "box"]
     sibling: str | None = None
     framework: Literal["torch", "jax"] = "torch"
-    normalise: bool = False
+    normalise: Normalise | None = None
     sight: Sight = USUAL
     pooled_games: bool = False
     averaged_episodes: int = 0

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.catalog.families import FAMILIES
+from mosaic.catalog.games import load_games
 from mosaic.catalog.spaces import space_text
 
 Row = dict[str, Any]
@@ -176,6 +177,14 @@ def _list_pettingzoo() -> list[Row]:
     return rows
 
 
+def _list_procgen() -> list[Row]:
+    """Return the games under CleanRL's ids; those of envpool's easy levels are the same."""
+    if not _is_there("envpool"):
+        return []
+    games = [game.id for game in load_games().values() if game.family == "procgen"]
+    return [{"id": game, "group": "", "also": [f"{game.capitalize()}Easy-v0"]} for game in games]
+
+
 def _folder(package: str) -> Path | None:
     """Return where a package lies, without importing it or what it lies in."""
     name, *rest = package.split(".")
@@ -190,6 +199,7 @@ _LISTINGS: dict[str, Callable[[], list[Row]]] = {
     "atari": _list_atari,
     "minigrid": lambda: _list_grids("MiniGrid-"),
     "babyai": lambda: _list_grids("BabyAI-"),
+    "procgen": _list_procgen,
     "dm_control": _list_dm_control,
     "pettingzoo": _list_pettingzoo,
 }

@@ -63,6 +63,16 @@ _METRICS = (
         "losses/fwd_loss",
         "Mean squared error of the predictor of a random network's features (RND).",
     ),
+    Metric(
+        "losses/aux/kl_loss",
+        "Mean KL(before, after) by which an auxiliary phase moves the policy (PPG).",
+        unit="nats",
+    ),
+    Metric(
+        "losses/aux/aux_value_loss",
+        "Mean squared error of the auxiliary value head in that phase, halved.",
+    ),
+    Metric("losses/aux/real_value_loss", "Mean squared error of the critic in that phase, halved."),
     Metric("losses/td_loss", "Mean squared temporal-difference error."),
     Metric("losses/q_values", "Mean value of the sampled actions."),
     Metric(
