@@ -116,8 +116,11 @@ def _has_login(host: str) -> bool:
 
 def _is_reachable(base: str) -> bool:
     request = urllib.request.Request(f"{base.rstrip('/')}/healthz", method="HEAD")
+    own = {each: os.environ.get(f"WANDB_{each.upper()}_PROXY") for each in ("http", "https")}
+    proxies = urllib.request.getproxies() | {key: value for key, value in own.items() if value}
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler(proxies))
     try:
-        with urllib.request.urlopen(request, timeout=_REACH_S):
+        with opener.open(request, timeout=_REACH_S):
             return True
     except urllib.error.HTTPError:
         return True  # it answered

@@ -11,7 +11,7 @@ from typing import Any
 from mosaic.cli.arguments import Parser
 from mosaic.cli.parameter_table import parameter_lines
 from mosaic.cli.sweep_view import follow, study_json, study_lines, sweep_lines
-from mosaic.cli.train_flags import unknown_flag
+from mosaic.cli.train_flags import refuse_logins, unknown_flag
 from mosaic.contracts.errors import EXIT_OK, ConfigError
 from mosaic.contracts.parameters import Parameter, parse_given
 from mosaic.contracts.paths import VarPaths
@@ -131,6 +131,7 @@ def _request(
     given, unknown = parse_given([*own.values(), *shared], words, owner=command)
     if unknown:
         raise unknown_flag(command, unknown[0], [*own.values(), *shared])
+    refuse_logins(given)
     options = {name: bool(given.pop(name, False)) for name in ("detach", "json")}
     for name in _NOT_SHARED & given.keys():
         raise ConfigError(f"--{name.replace('_', '-')} is for one run: a sweep has none of it.")
