@@ -10,7 +10,7 @@ from typing import Any
 
 from mosaic.cli.arguments import Parser
 from mosaic.cli.parameter_table import parameter_lines
-from mosaic.cli.sweep_view import follow, study_json, study_lines, sweep_lines
+from mosaic.cli.sweep_view import follow, show, sweep_lines
 from mosaic.cli.train_flags import refuse_logins, unknown_flag
 from mosaic.contracts.errors import EXIT_OK, ConfigError
 from mosaic.contracts.parameters import Parameter, parse_given
@@ -19,7 +19,6 @@ from mosaic.contracts.schema import AlgorithmSchema
 from mosaic.contracts.search import parse_search
 from mosaic.contracts.train_flags import hyperparameters, train_parameters
 from mosaic.contracts.train_request import parse_seeds, train_request
-from mosaic.sweeps.reading import read_study
 from mosaic.sweeps.request import OPTIONS, SweepRequest
 from mosaic.sweeps.starting import (
     adopt_file,
@@ -93,10 +92,10 @@ def _act(words: Sequence[str]) -> int:
         return _list(paths, as_json=given.json)
     if given.open is not None:
         name = adopt_file(paths, Path(given.open))
-        return _show(paths, name, as_json=given.json)
+        return show(paths.sweep(name), as_json=given.json)
     name = find_sweep(paths, given.show or given.follow or given.stop or given.resume).root.name
     if given.show:
-        return _show(paths, name, as_json=given.json)
+        return show(paths.sweep(name), as_json=given.json)
     if given.stop:
         was_running = stop_sweep(paths, name)
         print(f"{name}  {'told to stop' if was_running else 'was not under way'}")
@@ -112,12 +111,6 @@ def _list(paths: VarPaths, *, as_json: bool) -> int:
         print(json.dumps(names))
     else:
         print("\n".join(sweep_lines(paths, names)) or "There is no sweep yet.")
-    return EXIT_OK
-
-
-def _show(paths: VarPaths, name: str, *, as_json: bool) -> int:
-    study = read_study(paths.sweep(name).database)
-    print(json.dumps(study_json(study)) if as_json else "\n".join(study_lines(study)))
     return EXIT_OK
 
 
