@@ -55,3 +55,19 @@ def test_a_person_plays_and_it_is_kept(page: Page) -> None:
     page.get_by_role("button", name="Stop and keep").click()
     page.wait_for_url(re.compile(r"/runs/\w+\?tab=replay"), timeout=_LONG_MS)
     expect(page.get_by_text(re.compile("Step 0: action 0"))).to_be_visible(timeout=_LONG_MS)
+
+
+def test_two_actors_play_side_by_side(page: Page) -> None:
+    page.goto("/compare")
+    page.get_by_role("button", name="Side by side").click()
+    page.get_by_label("Contenders").fill("random")
+    page.get_by_label("Environment").fill("FrozenLake-v1")
+    page.get_by_role("button", name="Let them play").click()
+    expect(page.get_by_text("Name at least two contenders")).to_be_visible()
+    page.get_by_label("Contenders").fill("random\nrandom")
+    page.get_by_role("button", name="Let them play").click()
+    expect(page.get_by_text("FrozenLake-v1, 10 episodes each, seeds 1 to 10.")).to_be_visible(
+        timeout=_LONG_MS
+    )
+    expect(page.locator("tbody tr")).to_have_count(2)
+    expect(page.get_by_text("mosaic versus random random")).to_be_visible()
