@@ -36,7 +36,7 @@ def test_tensorboard_draws_the_scalars_of_a_running_run(page: Page, gui: GuiProc
     page.goto(f"/runs/{run_id}?tab=tensorboard")
     board = page.frame_locator("iframe[title=TensorBoard]")
     expect(board.get_by_text(re.compile(run_id)).first).to_be_visible(timeout=_LONG_MS)
-    board.get_by_placeholder("Filter tags").fill("episodic_return")
+    board.get_by_role("combobox", name=re.compile("Filter tags")).fill("episodic_return")
     card = board.locator("scalar-card").first
     expect(card).to_contain_text("episodic_return")
     expect(card.locator("canvas, svg path").first).to_be_visible()
