@@ -41,6 +41,8 @@ def test_tensorboard_draws_the_scalars_of_a_running_run(page: Page, gui: GuiProc
     expect(card).to_contain_text("episodic_return")
     expect(card.locator("canvas, svg path").first).to_be_visible()
     expect_state(page, "running")
+    page.goto(f"/runs/{run_id}?tab=live")
+    expect(page.get_by_text("live telemetry not available")).to_be_visible()
     end(gui, page, run_id)
 
 
