@@ -94,9 +94,9 @@ def _start(plan: LaunchPlan, paths: RunPaths, launcher: Sequence[str] | None) ->
         run_id=plan.config.run_id,
         variables={
             **lane_variables(plan.config.options),
+            **plan.config.secrets,
             **wandb_variables(plan.config.options, os.environ),
             **plan.variables,
-            **plan.config.secrets,
         },
         code=plan.code,
     )

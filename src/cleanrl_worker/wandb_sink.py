@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from cleanrl_worker.wandb_tracker import FINISH_S
-from mosaic.contracts.errors import ConfigError, DependencyMissing
+from mosaic.contracts.errors import DependencyMissing
 from mosaic.contracts.installed import is_installed
 from mosaic.contracts.metrics import find_metric
-from mosaic.contracts.secrets import mask_secrets
+from mosaic.contracts.secrets import lost_login, mask_secrets, variable_of
 
 _COMMAND = (sys.executable, "-P", "-m", "cleanrl_worker.wandb_tracker")
 _QUEUE_ROWS = 20_000
@@ -53,16 +53,21 @@ def wandb_variables(options: Mapping[str, Any], base: Mapping[str, str]) -> dict
         "WANDB_NAME": options.get("wandb_run_name"),
         "WANDB_MODE": mode,
     }
-    if options.get("wandb_use_vpn_proxy") is not False:
-        for scheme in ("http", "https"):
-            proxy = options.get(f"wandb_{scheme}_proxy")
-            if proxy and "@" in proxy:
-                raise ConfigError(
-                    f"extras.wandb_{scheme}_proxy holds a password, and would be stored.",
-                    hint=f"Set {scheme.upper()}_PROXY in the environment instead.",
-                )
-            variables[f"WANDB_{scheme.upper()}_PROXY"] = proxy
-    return {name: str(value) for name, value in variables.items() if value}
+    given = {name: str(value) for name, value in variables.items() if value}
+    return {**given, **_proxies(options)}
+
+
+def _proxies(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return W&B's proxies; one with a password is among the secrets already."""
+    names = ("wandb_http_proxy", "wandb_https_proxy")
+    if options.get("wandb_use_vpn_proxy") is False:
+        return {variable_of(name): "" for name in names}
+    chosen = {name: options.get(name) for name in names}
+    return {
+        variable_of(name): str(proxy)
+        for name, proxy in chosen.items()
+        if proxy and not lost_login(name, proxy)
+    }
 
 
 class WandbSink:
@@ -190,4 +195,6 @@ class WandbSink:
 
 def _tracker_environment() -> dict[str, str]:
     quiet = {"WANDB_SILENT": "true", "WANDB_CONSOLE": "off", "WANDB_ERROR_REPORTING": "false"}
-    return {**os.environ, **quiet}
+    # A proxy that was switched off is an empty variable, which W&B would take for an address.
+    kept = {name: text for name, text in os.environ.items() if text or not name.endswith("_PROXY")}
+    return {**kept, **quiet}

@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 # From the end of the input until this process ends, whether W&B has finished or not.
 FINISH_S = 20.0
+_NICE = 10
 _REACH_S = 5.0
 _INIT_S = 20.0
 _BASE_URL = "https://api.wandb.ai"
@@ -33,6 +34,8 @@ def main() -> int:
     # The end of the input is what ends it: a signal to the group reaches the training as well.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    with contextlib.suppress(OSError):
+        os.nice(_NICE)  # and with it W&B's own processes: on a busy machine the training goes first
     lines = _read()
     about = next(lines, None)
     if about is None:
@@ -116,8 +119,11 @@ def _has_login(host: str) -> bool:
 
 def _is_reachable(base: str) -> bool:
     request = urllib.request.Request(f"{base.rstrip('/')}/healthz", method="HEAD")
+    own = {each: os.environ.get(f"WANDB_{each.upper()}_PROXY") for each in ("http", "https")}
+    proxies = urllib.request.getproxies() | {key: value for key, value in own.items() if value}
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler(proxies))
     try:
-        with urllib.request.urlopen(request, timeout=_REACH_S):
+        with opener.open(request, timeout=_REACH_S):
             return True
     except urllib.error.HTTPError:
         return True  # it answered

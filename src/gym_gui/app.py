@@ -24,7 +24,7 @@ from mosaic.contracts.gui_access import Access
 # Each has `add(live)`, which defines the pages of the module.
 _PAGES = (
     *("home", "launch", "runs", "run", "compare", "policies", "sweeps", "environments", "play"),
-    *("system", "tensorboard", "sweep", "policy_play"),
+    *("system", "tensorboard", "sweep", "policy_play", "versus"),
 )
 
 

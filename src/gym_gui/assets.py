@@ -41,6 +41,14 @@ class AssetCache:
     async def _ask(self, key: _Key, scope: Scope, receive: Receive, send: Send) -> None:
         answer: list[MutableMapping[str, Any]] = []
         is_kept = False
+        has_left = False
+
+        async def receiving() -> MutableMapping[str, Any]:
+            # Of a browser that left in the middle the answer is cut short, and ends all the same.
+            nonlocal has_left
+            message = await receive()
+            has_left = has_left or (message["type"] == "http.disconnect" and not _is_ended(answer))
+            return message
 
         async def sending(message: MutableMapping[str, Any]) -> None:
             nonlocal is_kept
@@ -50,8 +58,8 @@ class AssetCache:
                 answer.append(dict(message))
             await send(message)
 
-        await self._app(scope, receive, sending)
-        if is_kept and not answer[-1].get("more_body", False):
+        await self._app(scope, receiving, sending)
+        if is_kept and not has_left and _is_whole(answer):
             self._keep(key, answer)
 
     def _keep(self, key: _Key, answer: list[MutableMapping[str, Any]]) -> None:
@@ -64,3 +72,14 @@ class AssetCache:
 def _is_immutable(start: MutableMapping[str, Any]) -> bool:
     headers = dict(start["headers"])
     return start["status"] == 200 and b"immutable" in headers.get(b"cache-control", b"")
+
+
+def _is_whole(answer: list[MutableMapping[str, Any]]) -> bool:
+    """Say whether the answer is as long as it said; a compressed one does not say it."""
+    promised = dict(answer[0]["headers"]).get(b"content-length")
+    length = sum(len(message.get("body", b"")) for message in answer[1:])
+    return _is_ended(answer) and (promised is None or int(promised) == length)
+
+
+def _is_ended(answer: list[MutableMapping[str, Any]]) -> bool:
+    return len(answer) > 1 and not answer[-1].get("more_body", False)

@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,9 @@ from spade_bdi_rl_worker.xmpp_server import serving
 PLAYER = "player@localhost"
 # A round of learning takes a second, an episode less; a machine may be busy.
 _ANSWER_S = 600.0
+# Of the grace that a run has when it is told to stop. An agent that is stopped right after its
+# start may wait for the answer for ever; the server goes down behind it in any case.
+_FAREWELL_S = 3.0
 
 
 class Director:
@@ -67,8 +70,12 @@ async def _agents(skill: Skill, port: int) -> AsyncIterator[Agent]:
     try:
         yield director
     finally:
-        await director.stop()
-        await player.stop()
+        await asyncio.gather(_farewell(director), _farewell(player))
+
+
+async def _farewell(agent: Agent) -> None:
+    with suppress(TimeoutError):
+        await asyncio.wait_for(agent.stop(), _FAREWELL_S)
 
 
 class _Work(OneShotBehaviour):  # type: ignore[misc]

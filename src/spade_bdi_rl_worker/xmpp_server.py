@@ -1,7 +1,7 @@
 """The XMPP server of a run: pyjabber, on the loopback interface and nowhere else.
 
-pyjabber itself also binds the machine's own address, starts a web server for uploads and takes the
-signals of the process. All three are left out here.
+pyjabber itself also binds the machine's own address, starts a web server for uploads, takes the
+signals of the process and forks others. All four are left out here.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import contextlib
 import shutil
 import socket
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from spade_bdi_rl_worker.certificate import write_certificate
 HOST = "localhost"
 ADDRESS = "127.0.0.1"
 _READY_S = 20.0
+_STOP_S = 3.0
 
 
 @contextlib.asynccontextmanager
@@ -35,7 +37,9 @@ async def serving(directory: Path) -> AsyncIterator[int]:
     finally:
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        # Its database can wait for ever for a connection that somebody left in the middle. That is
+        # in memory and ends with the process.
+        await asyncio.wait(tasks, timeout=_STOP_S)
         _clean_up()
 
 
@@ -59,7 +63,20 @@ def _make_server(directory: Path) -> tuple[Any, int]:
     # a hosts file may say what it likes.
     server._public_ip = None
     server._host = ADDRESS
+    _hash_in_a_thread()
     return server, port
+
+
+def _hash_in_a_thread() -> None:
+    """Hash passwords in this process: others, forked for it, outlived a worker that was killed."""
+    from attrs import evolve
+    from pyjabber import AppConfig
+
+    forking = AppConfig.app_config.process_pool_exe
+    AppConfig.app_config = evolve(
+        AppConfig.app_config, process_pool_exe=ThreadPoolExecutor(1, "passwords")
+    )
+    forking.shutdown(wait=False)
 
 
 def _start(server: Any) -> list[asyncio.Task[Any]]:

@@ -145,6 +145,11 @@ def test_a_worker_that_was_killed_says_by_what(mosaic: Mosaic) -> None:
         (("toy", "--env-id", "T", "--algo-params", "{"), 2, "extras.algo_params is not JSON"),
         (("toy", "--env-id", "T", "--algo-params", '{"gama": 1}'), 2, "no parameter 'gama'"),
         (("toy", "--env-id", "T", "--wandb-api-key", "k"), 2, "Set WANDB_API_KEY"),
+        (
+            ("toy", "--env-id", "T", "--wandb-https-proxy", "http://u:p@h:1"),
+            2,
+            "--wandb-https-proxy holds a password, and other users can read a command line.",
+        ),
         (("toy", "--env-id", "my:T", "--local"), 2, "Add 'my' to env_modules under [allow]"),
         (("toy", "--env-id", "T", "--local", "--detach"), 2, "contradict each other"),
         (("toy", "--env-id", "T", "--local", "--cpus", "2"), 2, "leave out --cpus or --local"),

@@ -103,7 +103,7 @@ VALUES = st.fixed_dictionaries(
         "num_envs": st.integers(1, 10**9),
         "learning_rate": st.floats(0, 1),
         "anneal_lr": st.booleans(),
-        "target_kl": st.none() | st.floats(allow_nan=False),
+        "target_kl": st.none() | st.floats(allow_nan=False, allow_infinity=False),
         "backend": st.sampled_from(["auto", "sync"]),
         "sizes": st.lists(st.integers(1, 999), min_size=1, max_size=3).map(tuple),
         "name": st.none() | st.text().filter(lambda text: text != "None"),

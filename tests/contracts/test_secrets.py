@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mosaic.contracts.secrets import REDACTED, is_secret, redact, take_secrets
+from mosaic.contracts.secrets import REDACTED, is_secret, mask_secrets, redact, take_secrets
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,30 @@ def test_secrets_leave_the_extras_for_the_environment() -> None:
 
 def test_a_secret_that_is_gone_is_no_value() -> None:
     assert take_secrets({"wandb_api_key": REDACTED, "hf_token": ""}) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("address", "stored"),
+    [
+        ("http://user:secret@proxy:3128", "http://***@proxy:3128"),
+        ("socks5h://user:se/c@ret@proxy", "socks5h://***@proxy"),
+        ("user:secret@proxy:3128", "***@proxy:3128"),
+        ("http://token@proxy/", "http://***@proxy/"),
+        ("http://proxy:3128", "http://proxy:3128"),
+        ("", ""),
+    ],
+)
+def test_an_address_is_stored_without_its_password(address: str, stored: str) -> None:
+    names = ("wandb_http_proxy", "HTTPS_PROXY", "base_url")
+    assert redact(dict.fromkeys(names, address)) == dict.fromkeys(names, stored)
+    kept, environment = take_secrets({"wandb_https_proxy": address})
+    assert kept == {"wandb_https_proxy": stored}
+    assert environment == ({"WANDB_HTTPS_PROXY": address} if address != stored else {})
+    assert take_secrets(kept) == (kept, {}), "what is gone is no value"
+    assert redact({"notes": f"by {address}"}) == {"notes": f"by {address}"}
+
+
+def test_a_password_of_a_proxy_is_masked_with_its_user_and_alone() -> None:
+    told = "no way through http://user:hunter2@proxy: hunter2 is wrong"
+    masked = mask_secrets(told, {"HTTPS_PROXY": "http://user:hunter2@proxy:1"})
+    assert masked == "no way through http://***@proxy: *** is wrong"

@@ -30,7 +30,9 @@ class Counted:
         await send({"type": "http.response.body", "body": scope["path"].encode()})
 
 
-def ask(app: AssetCache, path: str = "/a.js", **headers: str) -> tuple[int, bytes]:
+def ask(
+    app: AssetCache, path: str = "/a.js", *, left: bool = False, **headers: str
+) -> tuple[int, bytes]:
     sent: list[MutableMapping[str, Any]] = []
 
     async def send(message: MutableMapping[str, Any]) -> None:
@@ -39,7 +41,8 @@ def ask(app: AssetCache, path: str = "/a.js", **headers: str) -> tuple[int, byte
         sent.append(message)
 
     async def receive() -> MutableMapping[str, Any]:
-        raise AssertionError("a file is asked for without a body")
+        assert left, "a file is asked for without a body"
+        return {"type": "http.disconnect"}
 
     pairs = [(name.replace("_", "-").encode(), text.encode()) for name, text in headers.items()]
     scope = {"type": "http", "method": "GET", "path": path, "headers": pairs}
@@ -67,6 +70,33 @@ def test_what_may_change_is_asked_for_each_time(inner: Counted) -> None:
     ask(app)
     ask(app)
     assert inner.asked == 2
+
+
+class CutShort:
+    """An application whose first answer ends in the middle, as for a browser that left."""
+
+    def __init__(self, headers: list[tuple[bytes, bytes]]) -> None:
+        self._headers = headers
+        self._is_first = True
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self._headers})
+        await send({"type": "http.response.body", "body": b"first ", "more_body": True})
+        if self._is_first:
+            self._is_first = False
+            await receive()
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            return
+        await send({"type": "http.response.body", "body": b"last"})
+        await receive()  # what comes after the end of an answer says nothing
+
+
+@pytest.mark.parametrize("length", [[], [(b"content-length", b"10")]])
+def test_half_an_answer_is_not_kept(length: list[tuple[bytes, bytes]]) -> None:
+    app = AssetCache(CutShort([*IMMUTABLE, *length]))
+    assert ask(app, left=True) == (200, b"first ")
+    assert [ask(app, left=True) for _ in range(2)] == [(200, b"first last")] * 2
+    assert ask(app) == (200, b"first last"), "from memory by now"
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

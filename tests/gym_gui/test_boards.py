@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import stat
@@ -23,7 +24,9 @@ from gym_gui import boards as module
 from gym_gui.board_route import add_boards
 from gym_gui.boards import Board, Boards
 from gym_gui.guard import Guard
+from gym_gui.tabs.tensorboard import event_files
 from mosaic.contracts.gui_access import Access, cookie_name
+from mosaic.proto import trainer_pb2 as pb
 
 TAG = "charts/episodic_return"
 PORT = 8765
@@ -139,3 +142,17 @@ def test_ends_with_a_gui_that_is_killed(tmp_path: Path) -> None:
     assert not psutil.pid_exists(int(pid))
     for name in ("socket", "log"):
         Path(home, name).unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize(
+    "folder", ["tensorboard", "..", "/etc", "a/../../b", "link", None, 3, "a\0b"]
+)
+def test_no_folder_outside_the_run_is_shown(tmp_path: Path, folder: Any) -> None:
+    """An imported run's manifest names whatever its author wrote."""
+    run_dir = tmp_path / "RUN"
+    (run_dir / "tensorboard").mkdir(parents=True)
+    (run_dir / "link").symlink_to(tmp_path)
+    named = {"artifacts": {"tensorboard": {"enabled": True, "relative_path": folder}}}
+    details = pb.RunDetails(run_dir=str(run_dir), manifest_json=json.dumps(named))
+    shown = run_dir / "tensorboard" if folder == "tensorboard" else None
+    assert event_files(details) == shown

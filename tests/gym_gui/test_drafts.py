@@ -99,7 +99,10 @@ def test_a_spoilt_draft_is_none(catalogue: Catalogue, tmp_path: Any, text: str) 
 def test_a_draft_keeps_no_secret(catalogue: Catalogue) -> None:
     draft = first_draft(catalogue)
     draft.given["wandb_api_key"] = "sesame"
+    draft.given["wandb_https_proxy"] = "http://user:sesame@proxy:1"
     assert "sesame" not in json.dumps(draft.to_json())
+    del draft.given["wandb_api_key"]
+    assert not [word for word in draft.words() if "user" in word], "nor does the command to copy"
 
 
 @pytest.mark.parametrize("text", ["x", "-1", "1,,2", "1,x", "1.5", "9" * 40, "1 2", "nan"])

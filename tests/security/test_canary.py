@@ -24,6 +24,9 @@ from tests.trainer.daemons import Daemon, processes_of, running
 
 CANARY = "ca9a2700" * 5  # as long as a key of W&B's
 TRACES = [CANARY.encode(), base64.b64encode(f"api:{CANARY}".encode())]
+# The password of a proxy, which a server on http:// is not asked through.
+PROXY = f"http://user:{CANARY}@127.0.0.1:9"
+TRACES.append(base64.b64encode(f"user:{CANARY}".encode()))
 
 
 class _Server(ThreadingHTTPServer):
@@ -67,6 +70,7 @@ def config(server: _Server, steps: int) -> dict[str, Any]:
         "track_wandb": True,
         "wandb_project": "demo",
         "wandb_api_key": CANARY,
+        "wandb_https_proxy": PROXY,
         "fastlane_video_mode": "off",
         "save_model": False,
         "algo_params": {"num_envs": 2, "num_steps": 32},

@@ -103,19 +103,34 @@ def test_it_listens_on_loopback_alone_and_stops_when_told(
     bench: Bench, training: subprocess.Popen[bytes]
 ) -> None:
     deadline = time.monotonic() + 60
-    listening: list[Any] = []
-    while not listening and time.monotonic() < deadline:
+    while not listening(training.pid) and time.monotonic() < deadline:
         time.sleep(0.1)
-        connections = psutil.Process(training.pid).net_connections()
-        listening = [each.laddr for each in connections if each.status == psutil.CONN_LISTEN]
-    assert {address.ip for address in listening} == {"127.0.0.1"}
-    assert len(listening) == 2, "clients and servers; no web server"
+    time.sleep(1.0)
+    found = listening(training.pid)
+    assert {address.ip for address in found} == {"127.0.0.1"}
+    assert len(found) == 2, "clients and servers; no web server"
     while not (bench.run_dir("long") / "metrics.jsonl").exists():
         time.sleep(0.1)
     os.kill(training.pid, signal.SIGTERM)
     assert training.wait(20) == 143
     assert bench.manifest("long")["status"] == "cancelled"
     assert list(bench.root.glob("pyjabber*")) == [], "the server leaves nothing behind"
+
+
+def test_nothing_outlives_a_worker_that_is_killed(
+    bench: Bench, training: subprocess.Popen[bytes]
+) -> None:
+    while not (bench.run_dir("long") / "metrics.jsonl").exists() or not listening(training.pid):
+        time.sleep(0.1)
+    time.sleep(2.0)  # the agents log in
+    assert psutil.Process(training.pid).children(recursive=True) == []
+    training.kill()
+    training.wait()
+
+
+def listening(pid: int) -> list[Any]:
+    connections = psutil.Process(pid).net_connections()
+    return [each.laddr for each in connections if each.status == psutil.CONN_LISTEN]
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,7 @@ def test_trials_are_runs_and_hopeless_ones_are_ended(daemon: Daemon, var: Path) 
     assert told["trials"][0] == best, "sorted by the objective"
     assert told["best"] == best["number"]
     assert "--rate=900" in told["command"]
+    assert mosaic(f"sweep --show {STUDY}")[1].splitlines()[-1] == told["command"]
     runs = runs_of(daemon)
     assert sorted(runs) == sorted(run for trial in trials.values() for run in trial["run_ids"])
     for trial in trials.values():
@@ -74,7 +75,8 @@ def test_trials_are_runs_and_hopeless_ones_are_ended(daemon: Daemon, var: Path) 
 
 
 @pytest.mark.slow
-def test_a_sweep_that_was_killed_goes_on(daemon: Daemon, var: Path) -> None:
+@pytest.mark.parametrize("while_submitting", [False, True])
+def test_a_sweep_that_was_killed_goes_on(daemon: Daemon, var: Path, while_submitting: bool) -> None:
     code, _ = mosaic(
         f"sweep tick --env-id Score-v0 --total-timesteps 1000 --trials 3 --study {STUDY} --detach"
     )
@@ -83,6 +85,9 @@ def test_a_sweep_that_was_killed_goes_on(daemon: Daemon, var: Path) -> None:
     daemon.wait(lambda: bool(runs_of(daemon)), "the first trial")
     os.kill(int(own.lock.read_text()), signal.SIGKILL)
     daemon.wait(lambda: not is_conducted(own), "the end of the sweep")
+    if while_submitting:  # between the daemon's answer and the note of it
+        with contextlib.closing(sqlite3.connect(own.database)) as connection, connection:
+            connection.execute("DELETE FROM trial_user_attributes WHERE key = 'run_ids'")
     code, out = mosaic(f"sweep --resume {STUDY[:3]} --json")
     assert code == 0, out
     told = json.loads(out)
@@ -91,6 +96,28 @@ def test_a_sweep_that_was_killed_goes_on(daemon: Daemon, var: Path) -> None:
     assert len(runs_of(daemon)) == 3, "the trial that was under way is not begun again"
     defaults = next(trial for trial in told["trials"] if trial["number"] == 0)
     assert defaults["params"]["rate"] == 100.0
+
+
+@pytest.mark.slow
+def test_a_sweep_outlives_the_daemon(daemon: Daemon, var: Path) -> None:
+    """A daemon that is killed is started again by the sweep, and no trial is lost or doubled."""
+    mosaic(
+        f"sweep tick --env-id Score-v0 --total-timesteps 1000 --trials 3 --study {STUDY} --detach"
+    )
+    own = daemon.paths.sweep(STUDY)
+    daemon.wait(lambda: bool(runs_of(daemon)), "the first trial")
+    daemon.kill()
+    try:
+        daemon.wait(lambda: not is_conducted(own), "the end of the sweep", 90)
+        runs = json.loads(mosaic("ps --all --json")[1])
+        trials = read_study(own.database).trials
+    finally:
+        assert mosaic("daemon stop")[0] == 0
+    assert {trial.state for trial in trials} <= {"COMPLETE", "PRUNED"}
+    assert sorted(run["run_id"] for run in runs) == sorted(
+        run_id for trial in trials for run_id in trial.run_ids
+    )
+    assert len(runs) == 3
 
 
 @pytest.mark.slow

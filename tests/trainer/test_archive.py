@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import random
 import stat
 import zipfile
 from pathlib import Path
@@ -121,6 +123,41 @@ def test_a_refused_archive_leaves_nothing(daemon: Daemon) -> None:
         assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
     assert files_naming(daemon, run_id) == []
     assert take_in(daemon, good).run_id == run_id
+
+
+def test_an_archive_with_bytes_changed_at_random_is_one_line(
+    tmp_path: Path, header: dict[str, Any]
+) -> None:
+    points = "".join(f"{TAG},{step},1.5,1.0,2.0,1\n" for step in range(200))
+    entries = {
+        "metrics.csv": f"tag,step,value,minimum,maximum,count\n{points}".encode(),
+        "events.jsonl": b'{"event": "heartbeat"}\n' * 50,
+        "telemetry.jsonl": b'{"type": "step"}\n' * 50,
+        "files/logs/cleanrl.stdout.log": b"step 100 of 1000\n" * 100,
+    }
+    good = make(tmp_path / "a.zip", header, entries).read_bytes()
+    chance = random.Random(1)
+    refused = 0
+    for number in range(400):
+        data = bytearray(good)
+        for _ in range(chance.choice((1, 1, 3))):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        (tmp_path / "a.zip").write_bytes(data)
+        refused += _is_refused(tmp_path / "a.zip", tmp_path / str(number))
+    assert refused > 300
+
+
+def _is_refused(path: Path, target: Path) -> bool:
+    """Read all of an archive; whatever is wrong with it is an error of ours."""
+    try:
+        with contextlib.closing(RunArchive(path, free_bytes=PLENTY)) as archive:
+            archive.event_lines()
+            list(archive.points())
+            list(archive.telemetry())
+            archive.unpack_files(target)
+    except MosaicError:
+        return True
+    return False
 
 
 def _entry(data: bytes, name: str) -> bytes:

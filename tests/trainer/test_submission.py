@@ -203,3 +203,18 @@ def test_a_repeated_run_knows_which_secret_is_gone() -> None:
     again = prepare(json.dumps(first.run_config.to_json()), {}, WORKERS, OperatorSettings())
     assert again.secrets == {}
     assert again.secret_names == ("WANDB_API_KEY",)
+
+
+def test_the_password_of_a_proxy_is_a_secret() -> None:
+    address = f"http://user:{CANARY}@proxy:3128"
+    extras = {"track_wandb": True, "wandb_https_proxy": address}
+    made = submit(extras=extras)
+    assert made.secrets == {"WANDB_HTTPS_PROXY": address}
+    assert made.secret_names == ("WANDB_HTTPS_PROXY",)
+    assert made.worker_config["extras"]["wandb_https_proxy"] == "http://***@proxy:3128"
+    assert CANARY not in json.dumps(made.run_config.to_json())
+    again = submit(extras=made.worker_config["extras"])
+    assert (again.secrets, again.secret_names) == ({}, ("WANDB_HTTPS_PROXY",))
+    with pytest.raises(ConfigError, match="HTTPS_PROXY holds a password") as refused:
+        submit(environment={"HTTPS_PROXY": address})
+    assert CANARY not in refused.value.one_line()

@@ -14,7 +14,7 @@ from mosaic.contracts.errors import ConfigError, MosaicError
 from mosaic.contracts.extras import RESERVED
 from mosaic.contracts.parameters import Parameter, find
 from mosaic.contracts.schema import AlgorithmSchema, TunedRow
-from mosaic.contracts.secrets import REDACTED, is_secret
+from mosaic.contracts.secrets import REDACTED, is_secret, redact
 from mosaic.contracts.train_flags import hyperparameters, train_parameters, train_words
 from mosaic.contracts.train_request import parse_seeds, train_documents, train_request
 from mosaic.contracts.worker_config import extract_worker_config
@@ -122,14 +122,14 @@ class TrainDraft:
 
     def words(self) -> list[str]:
         """Return the words after `mosaic` that submit the same."""
-        return [*train_words(self.algorithm, self.given), "--detach"]
+        return [*train_words(self.algorithm, redact(self.given)), "--detach"]
 
     def summary(self) -> str:
         return f"{self.algo} on {self.env_id}"
 
     def to_json(self) -> dict[str, Any]:
         kept = {name: value for name, value in self.given.items() if not is_secret(name)}
-        return {"algo": self.algo, "given": kept}
+        return {"algo": self.algo, "given": redact(kept)}
 
     @classmethod
     def from_json(cls, catalogue: Catalogue, document: Mapping[str, Any]) -> TrainDraft | None:

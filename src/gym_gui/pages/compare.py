@@ -124,7 +124,13 @@ class CompareView:
         with ui.row().classes("w-full items-center gap-3"):
             heading("Compare", 1)
             ui.space()
+            ui.button("Side by side", icon="sports", on_click=self._open_match).props(
+                "outline no-caps"
+            ).tooltip("Let these runs' policies, a model or chance play the same episodes")
             RunPicker(self._live, self._add)
+
+    def _open_match(self) -> None:
+        ui.navigate.to(f"/versus?{urlencode([('c', run_id) for run_id in self._asked.runs])}")
 
     def _controls(self) -> None:
         asked = self._asked

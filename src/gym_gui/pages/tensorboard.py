@@ -11,13 +11,11 @@ from starlette.requests import Request
 
 from gym_gui.frame import frame
 from gym_gui.live import Live
-from gym_gui.run_view import dig, read_document
-from gym_gui.tabs.tensorboard import BoardView, board_name
+from gym_gui.tabs.tensorboard import BoardView, board_name, event_files
 from gym_gui.widgets.empty import empty
 from gym_gui.widgets.headings import heading
 from gym_gui.widgets.retrying import retrying
 from mosaic.contracts.errors import MosaicError
-from mosaic.proto import trainer_pb2 as pb
 
 MOST_RUNS = 50
 
@@ -62,12 +60,3 @@ async def _open(live: Live, run_ids: list[str]) -> None:
         return
     shown = BoardView(live.boards, folders)
     ui.timer(5.0, shown.refresh)
-
-
-def event_files(details: pb.RunDetails) -> Path | None:
-    """Return the folder of a run's event files; None where it writes none."""
-    files = dig(read_document(details.manifest_json), "artifacts", "tensorboard")
-    folder = files.get("relative_path") if isinstance(files, dict) else None
-    if not isinstance(folder, str) or not files.get("enabled"):
-        return None
-    return Path(details.run_dir) / folder

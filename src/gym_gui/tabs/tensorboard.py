@@ -9,11 +9,12 @@ from pathlib import Path
 from nicegui import background_tasks, ui
 
 from gym_gui.boards import Board, Boards
-from gym_gui.run_view import RunView
-from gym_gui.tabs.shown import Shown
+from gym_gui.run_view import RunView, dig, read_document
+from gym_gui.tabs.shown import Shown, once_begun
 from gym_gui.widgets.command_line import command_line
 from gym_gui.widgets.empty import empty
 from mosaic.contracts.errors import MosaicError
+from mosaic.proto import trainer_pb2 as pb
 
 # TensorBoard draws again by itself only where its own settings say so; whoever switched that off
 # keeps it off.
@@ -30,19 +31,33 @@ _OPEN = """
 
 
 def build(view: RunView) -> Shown:
-    folder = view.artifact("tensorboard", "relative_path")
-    if not view.manifest:
-        empty("The run has not started: there is nothing to show yet.")
-        return Shown()
-    if not view.artifact("tensorboard", "enabled") or not isinstance(folder, str):
+    return once_begun(view, _build)
+
+
+def _build(view: RunView) -> Shown:
+    files = event_files(view.details)
+    if files is None:
         empty("This run writes no TensorBoard files: its tensorboard_dir is null.")
         return Shown()
-    files = view.run_dir / folder
     shown = BoardView(view.live.boards, {board_name(view.run.algo, view.run_id): files})
     with ui.row().classes("w-full items-center gap-2"):
         ui.label("The same files in a TensorBoard of your own:").classes("mosaic-muted")
         command_line(shlex.join(["tensorboard", "--logdir", str(files)]))
     return Shown(shown.refresh)
+
+
+def event_files(details: pb.RunDetails) -> Path | None:
+    """Return the folder of a run's event files; None where it writes none.
+
+    The manifest may have come with an archive: what it names outside the run is not shown.
+    """
+    files = dig(read_document(details.manifest_json), "artifacts", "tensorboard")
+    folder = files.get("relative_path") if isinstance(files, dict) else None
+    if not isinstance(folder, str) or "\0" in folder or not files.get("enabled"):
+        return None
+    root = Path(details.run_dir).resolve()
+    path = (root / folder).resolve()
+    return path if path.is_relative_to(root) else None
 
 
 def board_name(algo: str, run_id: str) -> str:

@@ -13,7 +13,7 @@ from nicegui import ui
 
 from gym_gui.failures import FAILURES, failure_line
 from gym_gui.run_view import RunView
-from gym_gui.tabs.shown import Shown
+from gym_gui.tabs.shown import Shown, once_begun
 from gym_gui.wandb_sync import sync
 from gym_gui.widgets.command_line import command_line
 from gym_gui.widgets.empty import empty
@@ -27,6 +27,10 @@ _HOSTED = "https://wandb.ai"
 
 
 def build(view: RunView) -> Shown:
+    return once_begun(view, _build)
+
+
+def _build(view: RunView) -> Shown:
     if not view.artifact("wandb", "enabled") and find_wandb_file(view.run_dir / "wandb") is None:
         empty("This run is not tracked with W&B. The train form has its switch and project.")
         return Shown()

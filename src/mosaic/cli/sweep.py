@@ -10,8 +10,8 @@ from typing import Any
 
 from mosaic.cli.arguments import Parser
 from mosaic.cli.parameter_table import parameter_lines
-from mosaic.cli.sweep_view import follow, study_json, study_lines, sweep_lines
-from mosaic.cli.train_flags import unknown_flag
+from mosaic.cli.sweep_view import follow, show, sweep_lines
+from mosaic.cli.train_flags import refuse_logins, unknown_flag
 from mosaic.contracts.errors import EXIT_OK, ConfigError
 from mosaic.contracts.parameters import Parameter, parse_given
 from mosaic.contracts.paths import VarPaths
@@ -19,7 +19,6 @@ from mosaic.contracts.schema import AlgorithmSchema
 from mosaic.contracts.search import parse_search
 from mosaic.contracts.train_flags import hyperparameters, train_parameters
 from mosaic.contracts.train_request import parse_seeds, train_request
-from mosaic.sweeps.reading import read_study
 from mosaic.sweeps.request import OPTIONS, SweepRequest
 from mosaic.sweeps.starting import (
     adopt_file,
@@ -93,10 +92,10 @@ def _act(words: Sequence[str]) -> int:
         return _list(paths, as_json=given.json)
     if given.open is not None:
         name = adopt_file(paths, Path(given.open))
-        return _show(paths, name, as_json=given.json)
+        return show(paths.sweep(name), as_json=given.json)
     name = find_sweep(paths, given.show or given.follow or given.stop or given.resume).root.name
     if given.show:
-        return _show(paths, name, as_json=given.json)
+        return show(paths.sweep(name), as_json=given.json)
     if given.stop:
         was_running = stop_sweep(paths, name)
         print(f"{name}  {'told to stop' if was_running else 'was not under way'}")
@@ -115,12 +114,6 @@ def _list(paths: VarPaths, *, as_json: bool) -> int:
     return EXIT_OK
 
 
-def _show(paths: VarPaths, name: str, *, as_json: bool) -> int:
-    study = read_study(paths.sweep(name).database)
-    print(json.dumps(study_json(study)) if as_json else "\n".join(study_lines(study)))
-    return EXIT_OK
-
-
 def _request(
     algorithm: AlgorithmSchema, words: Sequence[str]
 ) -> tuple[SweepRequest, dict[str, bool]]:
@@ -131,6 +124,7 @@ def _request(
     given, unknown = parse_given([*own.values(), *shared], words, owner=command)
     if unknown:
         raise unknown_flag(command, unknown[0], [*own.values(), *shared])
+    refuse_logins(given)
     options = {name: bool(given.pop(name, False)) for name in ("detach", "json")}
     for name in _NOT_SHARED & given.keys():
         raise ConfigError(f"--{name.replace('_', '-')} is for one run: a sweep has none of it.")

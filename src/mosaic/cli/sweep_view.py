@@ -62,7 +62,7 @@ def _conclude(own: SweepPaths, request: SweepRequest, study: Study | None, *, as
         print(f"mosaic: no trial was completed. {_last_words(own)}", file=sys.stderr)
         return EXIT_FAILED
     if as_json:
-        print(json.dumps(study_json(study) | {"command": best_command(request, study.best)}))
+        print(json.dumps(study_json(study, request)))
         return EXIT_OK
     counts = ", ".join(
         f"{study.count(state)} {word}"
@@ -88,8 +88,17 @@ def trial_line(trial: Trial) -> str:
     return f"{trial.number:>4}  {trial.state.lower():<9} {value:>8}  {params}{why}"
 
 
-def study_lines(study: Study) -> list[str]:
-    return [study.name, *(trial_line(trial) for trial in study.ranked())]
+def show(own: SweepPaths, *, as_json: bool) -> int:
+    """Print the trials as they are now, best first, and the training with the best values."""
+    study = read_study(own.database)
+    request = load_request(own) if own.request.exists() else None  # another program's has none
+    if as_json:
+        print(json.dumps(study_json(study, request)))
+        return EXIT_OK
+    print("\n".join([study.name, *(trial_line(trial) for trial in study.ranked())]))
+    if request is not None and study.best is not None:
+        print(f"\n{best_command(request, study.best)}")
+    return EXIT_OK
 
 
 def sweep_lines(paths: VarPaths, names: list[str]) -> list[str]:
@@ -108,8 +117,12 @@ def sweep_lines(paths: VarPaths, names: list[str]) -> list[str]:
     return lines
 
 
-def study_json(study: Study) -> dict[str, Any]:
+def study_json(study: Study, request: SweepRequest | None) -> dict[str, Any]:
+    command = {}
+    if request is not None and study.best is not None:
+        command["command"] = best_command(request, study.best)
     return {
+        **command,
         "study": study.name,
         "direction": "maximize" if study.is_maximised else "minimize",
         "best": None if study.best is None else study.best.number,

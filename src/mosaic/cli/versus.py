@@ -69,12 +69,13 @@ def play(contenders: Sequence[Contender], seed: int, limit: int) -> None:
 
 def report(seats: Seats, seeds: Sequence[int], *, as_json: bool) -> None:
     rows = [contender.result() for contender in seats.contenders]
+    for row, wins in zip(rows, _wins(rows), strict=True):
+        row["wins"] = wins
     if as_json:
         print(json.dumps({"env_id": seats.env_id, "seeds": list(seeds), "contenders": rows}))
         return
     print(f"{seats.env_id}, {len(seeds)} episodes each, seeds {seeds[0]} to {seeds[-1]}")
     header = ("contender", "mean", "median", "best", "worst", "steps", "wins")
-    best = _wins(rows)
     print_table(
         header,
         [
@@ -85,9 +86,9 @@ def report(seats: Seats, seeds: Sequence[int], *, as_json: bool) -> None:
                 f"{row['max_return']:g}",
                 f"{row['min_return']:g}",
                 f"{row['mean_length']:.1f}",
-                str(best[index]),
+                str(row["wins"]),
             )
-            for index, row in enumerate(rows)
+            for row in rows
         ],
     )
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from mosaic.contracts.run_environment import RUN_VARIABLES, check_variable
+from mosaic.contracts.run_environment import RUN_VARIABLES, check_no_login, check_variable
 
 NAME_LENGTH = 128
 
@@ -47,6 +47,7 @@ RelativePath = Annotated[str, Field(min_length=1), AfterValidator(_relative_path
 Name = Annotated[str, AfterValidator(_name), Field(max_length=NAME_LENGTH)]
 Environment = Annotated[
     dict[Annotated[str, AfterValidator(check_variable)], str],
+    AfterValidator(check_no_login),
     WithJsonSchema(
         {
             "type": "object",

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from mosaic.contracts.secrets import holds_login
+
 # None of these names a program, a library or a module to load. CUDA_VISIBLE_DEVICES is missing
 # because the reservation of GPUs sets it.
 RUN_VARIABLES = frozenset(
@@ -50,3 +54,11 @@ def check_variable(name: str) -> str:
         allowed = ", ".join(sorted(RUN_VARIABLES))
         raise ValueError(f"a run may set only {allowed}")
     return name
+
+
+def check_no_login(environment: Mapping[str, str]) -> Mapping[str, str]:
+    """Refuse an address with a password in it: a run config is stored."""
+    for name, value in environment.items():
+        if holds_login(name, value):
+            raise ValueError(f"{name} holds a password; set it where the daemon is started")
+    return environment

@@ -95,8 +95,8 @@ class _Sweep:
 
     def _continue(self, trial: optuna.Trial) -> Verdict:
         run_ids = trial.user_attrs.get("run_ids") or []
-        if not run_ids:
-            return Verdict("FAIL", reason="its runs were never submitted")
+        if not run_ids:  # a run that was submitted before the end is found by its key, not doubled
+            return self._conductor.conduct(trial)
         budget = self._daemon.run(run_ids[0]).total_timesteps
         return self._conductor.follow(trial, run_ids, budget)
 

@@ -14,6 +14,7 @@ from mosaic.contracts.parameters import Parameter
 from mosaic.contracts.paths import SweepPaths
 from mosaic.contracts.schema import AlgorithmSchema
 from mosaic.contracts.search import SearchRange
+from mosaic.contracts.secrets import redact
 
 SAMPLERS = ("tpe", "random", "grid")
 PRUNERS = ("median", "hyperband", "halving", "none")
@@ -56,7 +57,7 @@ class SweepRequest:
     def save(self, paths: SweepPaths) -> None:
         document = dataclasses.asdict(self)
         document["space"] = [row.to_json() for row in self.space]
-        write_json_whole(paths.request, document)
+        write_json_whole(paths.request, redact(document))
 
     def check(self, algorithm: AlgorithmSchema) -> None:
         """Refuse what no sweep can do."""

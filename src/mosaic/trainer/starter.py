@@ -23,8 +23,10 @@ from mosaic.trainer.resources import Machine
 from mosaic.trainer.scheduler import Request, Reservation, plan, refuse_impossible
 from mosaic.trainer.submission import request_of, write_launch_files
 
-# Without this one a run goes on, with W&B offline.
-_DISPENSABLE = frozenset({ENVIRONMENT_OF["wandb_api_key"]})
+# Without these a run goes on, with W&B offline.
+_DISPENSABLE = frozenset(
+    ENVIRONMENT_OF[name] for name in ("wandb_api_key", "wandb_http_proxy", "wandb_https_proxy")
+)
 
 
 class Starter:
@@ -146,10 +148,11 @@ def missing_secrets(run: ActiveRun) -> list[str]:
 
 
 def _offline_if_needed(run: ActiveRun) -> dict[str, str]:
-    lost = set(run.record.secret_names) - set(run.secrets)
-    if not lost & _DISPENSABLE:
+    lost = (set(run.record.secret_names) - set(run.secrets)) & _DISPENSABLE
+    if not lost:
         return {}
-    log.say("run_launched", run.run_id, "its W&B key was lost with a restart: W&B goes offline")
+    names = ", ".join(sorted(lost))
+    log.say("run_launched", run.run_id, f"{names} was lost with a restart: W&B goes offline")
     return {"WANDB_MODE": "offline"}
 
 

@@ -21,7 +21,15 @@ from mosaic.contracts.paths import VarPaths
 from mosaic.contracts.run_config import RunConfig, parse_run_config
 from mosaic.contracts.run_files import write_run_files
 from mosaic.contracts.schema import AlgorithmSchema, WorkerSchema, load_schema
-from mosaic.contracts.secrets import ENVIRONMENT_OF, REDACTED, is_secret, redact, take_secrets
+from mosaic.contracts.secrets import (
+    ENVIRONMENT_OF,
+    REDACTED,
+    is_secret,
+    lost_login,
+    redact,
+    take_secrets,
+    variable_of,
+)
 from mosaic.contracts.settings import OperatorSettings
 from mosaic.contracts.worker_config import check_worker_config
 from mosaic.trainer.scheduler import Request, Reservation
@@ -29,7 +37,12 @@ from mosaic.workers.discovery import DiscoveredWorker
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Sent along with every submission of somebody who has them; what they are for is switched on.
-_SWITCH_OF = {"WANDB_API_KEY": "track_wandb", "HF_TOKEN": "upload_model"}
+_SWITCH_OF = {
+    "WANDB_API_KEY": "track_wandb",
+    "WANDB_HTTP_PROXY": "track_wandb",
+    "WANDB_HTTPS_PROXY": "track_wandb",
+    "HF_TOKEN": "upload_model",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,15 +208,16 @@ def _named_secrets(extras: Mapping[str, Any]) -> set[str]:
     for name, value in extras.items():
         if isinstance(value, Mapping):
             names |= _named_secrets(value)
-        elif value == REDACTED and is_secret(name):
-            names.add(ENVIRONMENT_OF.get(name.lower(), name.upper()))
+        elif (value == REDACTED and is_secret(name)) or lost_login(name, value):
+            names.add(variable_of(name))
     return names
 
 
 def _check_secrets(secrets: Mapping[str, str]) -> dict[str, str]:
     """Refuse a variable that is no secret: one such as LD_PRELOAD would run a program."""
     for name, value in secrets.items():
-        if not _VARIABLE.fullmatch(name) or not is_secret(name) or name.startswith("MOSAIC_"):
+        is_known = is_secret(name) or name in ENVIRONMENT_OF.values()
+        if not _VARIABLE.fullmatch(name) or not is_known or name.startswith("MOSAIC_"):
             raise ConfigError(
                 f"secrets.{name} is not allowed: give the name of a secret, such as "
                 "WANDB_API_KEY or HF_TOKEN."

@@ -11,6 +11,7 @@ import io
 import json
 import stat
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -34,6 +35,8 @@ _OWN = (
 _KINDS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _PIECE_POINTS = 20_000
 _LARGEST_STEP = 2**62
+# What zipfile raises for an archive that somebody changed, or made to be read by another program.
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
 
 class RunArchive:
@@ -42,7 +45,7 @@ class RunArchive:
     def __init__(self, path: Path, *, free_bytes: int) -> None:
         try:
             self._zip = zipfile.ZipFile(path)
-        except (zipfile.BadZipFile, ValueError, OSError) as error:
+        except (*_DAMAGE, ValueError, OSError) as error:
             raise ConfigError(f"The file is no archive of a run: {error}.") from None
         try:
             entries = self._zip.infolist()
@@ -70,7 +73,7 @@ class RunArchive:
             try:
                 while lines := entry.readlines(_PIECE_BYTES):
                     yield b"".join(lines)
-            except (zipfile.BadZipFile, EOFError) as error:
+            except _DAMAGE as error:
                 raise _damaged(names.TELEMETRY, error) from None
 
     def points(self) -> Iterator[list[Point]]:
@@ -88,7 +91,7 @@ class RunArchive:
                     if len(piece) == _PIECE_POINTS:
                         yield piece
                         piece = []
-            except (csv.Error, UnicodeDecodeError, zipfile.BadZipFile) as error:
+            except (csv.Error, UnicodeDecodeError, *_DAMAGE) as error:
                 raise _damaged(names.METRICS_CSV, error) from None
         if piece:
             yield piece
@@ -108,7 +111,7 @@ class RunArchive:
                     file.write(piece)
         except (FileExistsError, NotADirectoryError, IsADirectoryError):
             raise ConfigError(f"The archive holds {info.filename!r} twice.") from None
-        except (zipfile.BadZipFile, EOFError) as error:
+        except _DAMAGE as error:
             raise _damaged(info.filename, error) from None
         except OSError as error:
             raise StorageError(
@@ -131,7 +134,7 @@ class RunArchive:
         with self._open(name) as entry:
             try:
                 data = entry.read(MOST_DOCUMENT_BYTES + 1)
-            except (zipfile.BadZipFile, EOFError) as error:
+            except _DAMAGE as error:
                 raise _damaged(name, error) from None
         if len(data) > MOST_DOCUMENT_BYTES:
             raise ConfigError(f"{name} of the archive is larger than {MOST_DOCUMENT_BYTES} bytes.")
@@ -145,7 +148,7 @@ class RunArchive:
                 f"The archive has no {name}: it is no export of a run.",
                 hint="'mosaic export RUN -o run.zip' makes one.",
             ) from None
-        except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        except _DAMAGE as error:
             raise _damaged(name, error) from None
 
 
