@@ -6,7 +6,7 @@ import io
 import math
 import struct
 
-import pytest
+from pyarrow import parquet
 
 from mosaic.trainer.archive.parquet import ParquetWriter
 
@@ -37,7 +37,6 @@ def test_the_frame_of_the_file() -> None:
 
 
 def test_a_library_reads_the_same_values() -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
     table = parquet.read_table(io.BytesIO(written()))
     columns = [table.column(name).to_pylist() for name, _ in COLUMNS]
     found = list(zip(*columns, strict=True))
