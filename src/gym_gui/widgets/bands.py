@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from gym_gui.theme import CURVES
 
 # Colours repeat after eight curves; the strokes tell those apart, and help in print.
 _STROKES = ("solid", "dashed", "dotted")
+# A band may lengthen the axis by this share of what the means span, at each end.
+_BAND_ROOM = 0.4
 
 _MUTED = "getComputedStyle(document.body).getPropertyValue('--mosaic-muted').trim()"
 _LINE = "getComputedStyle(document.body).getPropertyValue('--mosaic-line').trim()"
@@ -118,9 +121,39 @@ def _options(
             "nameGap": 26,
             **axis,
         },
-        "yAxis": {"type": "value", "scale": True, "name": unit, **axis},
+        "yAxis": {
+            "type": "value",
+            "scale": True,
+            "name": unit,
+            **axis,
+            **axis_ends(bands, smoothing),
+        },
         "series": series,
     }
+
+
+def axis_ends(bands: Sequence[NamedBand], smoothing: float) -> dict[str, float]:
+    """Return where the axis of the values ends: the means set it, a wide band is cut off there."""
+    means = [value for each in bands for value in smooth(each.band.mean, smoothing)]
+    if not means:
+        return {}
+    low, high = min(means), max(means)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    reach = _BAND_ROOM * (high - low)
+    lowest = max(low - reach, min(value for each in bands for value in each.band.low))
+    highest = min(high + reach, max(value for each in bands for value in each.band.high))
+    step = _round_step((max(high, highest) - min(low, lowest)) / 5)
+    return {
+        "min": _short(math.floor(min(low, lowest) / step) * step),
+        "max": _short(math.ceil(max(high, highest) / step) * step),
+    }
+
+
+def _round_step(size: float) -> float:
+    """Return 1, 2, 5 or 10 times a power of ten, at least as large."""
+    power: float = 10.0 ** math.floor(math.log10(size))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= size * 0.999)
 
 
 def _series(
