@@ -44,7 +44,8 @@ def read_field(parameter: Parameter, raw: Any) -> Any:
         return _optional(parameter, raw)
     text = raw.strip() if parameter.name not in _LONG else raw
     if not text:
-        return _optional(parameter, "" if parameter.default == "" else None)
+        is_nothing = parameter.default in ("", [], ())
+        return _optional(parameter, parameter.default if is_nothing else None)
     return _optional(parameter, from_text(parameter, text))
 
 
