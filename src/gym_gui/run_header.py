@@ -51,7 +51,7 @@ class RunHeader:
         share = _share(run)
         self._bar.set_visibility(share is not None)
         self._bar.set_value(share or 0.0)
-        self._progress.set_text(progress_text(run, time.time()))
+        self._progress.set_text(progress_text(run, time.time(), self._view.episodes_played()))
         self._cause.show(run, list(self._view.details.last_lines), self._view.is_removed)
         self._show_actions(run)
         self._show_findings(self._view.findings())
@@ -145,12 +145,13 @@ class _CausePanel:
         self._panel.set_visibility(bool(what or advice or lines))
 
 
-def progress_text(run: pb.Run, now: float) -> str:
-    """Return steps, speed and times as one line."""
+def progress_text(run: pb.Run, now: float, episodes: int = 0) -> str:
+    """Return steps, speed and times as one line; an evaluation counts its `episodes`."""
     total = run.total_timesteps if run.HasField("total_timesteps") else None
-    unit = "episodes" if run.mode == "policy_eval" else "steps"
     of = f" of {formatting.count(total)}" if total else ""
-    parts = [f"{formatting.count(run.step)}{of} {unit}"]
+    parts = [f"{formatting.count(run.step)}{of} steps"]
+    if run.mode == "policy_eval":
+        parts = [f"{episodes:,} episodes played"]
     if run.steps_per_second:
         parts.append(f"{formatting.count(run.steps_per_second)} steps/s")
     if run.HasField("started_at"):

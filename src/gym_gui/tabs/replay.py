@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nicegui import ui
+from nicegui import background_tasks, ui
 
-from gym_gui.episodes import Replay, count_episodes, open_replay, read_episodes
+from gym_gui.episodes import Painter, Replay, count_episodes, open_replay, read_episodes
 from gym_gui.run_view import RunView
 from gym_gui.tabs.live_steps import show_mind
 from gym_gui.tabs.shown import Shown
@@ -28,7 +28,9 @@ class _Replay:
     def __init__(self, view: RunView) -> None:
         self._view = view
         self._replay = Replay()
+        self._painter = Painter(view.run.env_id)
         self._at = 0
+        self._opened: int | None = None
         self._is_listed = False
         self._episodes: dict[int, dict[str, Any]] = {}
         with ui.row().classes("w-full gap-3 items-center"):
@@ -95,17 +97,19 @@ class _Replay:
             self._note.text = "No episode has ended yet; the first is here when it has."
 
     async def _open(self, episode: int | None) -> None:
-        if episode is None:
+        if episode is None or episode == self._opened:
             return
         view = self._view
         self._note.text = f"Episode {episode} is being opened."
         try:
-            self._replay = await open_replay(view.live, view.run_id, view.run.env_id, episode)
+            self._replay = await open_replay(view.live, view.run_id, self._painter, episode)
         except (MosaicError, DaemonFault) as error:
             self._note.text = str(error)
             return
         self._note.text = self._replay.note
         view.remember(tab="replay", episode=str(episode))
+        self._opened = episode
+        self._choice.value = episode if episode in self._episodes else None
         self._slider.props["max"] = max(0, len(self._replay.shots) - 1)
         self._slider.update()
         self._go(0)
@@ -151,6 +155,7 @@ class _Replay:
 
     def close(self) -> None:
         self._timer.active = False
+        background_tasks.create(self._painter.close())
 
 
 def _title(episode: dict[str, Any]) -> str:

@@ -24,7 +24,7 @@ class RunCard:
             ui.link(title(run), f"/runs/{run.run_id}").classes("font-bold w-full truncate")
             self._note = ui.label().classes("mosaic-muted text-sm w-full truncate h-5")
             with ui.row().classes("w-full no-wrap items-center gap-2"):
-                self._thumbnail = Thumbnail(run.run_id)
+                self._thumbnail = Thumbnail(run.run_id, run.env_id)
                 self._spark = Sparkline()
             self._bar = ui.linear_progress(show_value=False, size="4px").props(
                 "aria-label='Progress'"
