@@ -9,6 +9,7 @@ from nicegui import ui
 from gym_gui import formatting
 from gym_gui.causes import explain, has_ended
 from gym_gui.run_commands import RunCommand, commands_for, forms_for
+from gym_gui.run_rows import name
 from gym_gui.run_view import RunView
 from gym_gui.watchdogs import Finding
 from gym_gui.widgets.command_buttons import command_button
@@ -35,7 +36,9 @@ class RunHeader:
                 self._state = StateMark(run)
                 heading(_title(run), 1).classes("grow")
                 self._actions = ui.row().classes("items-center gap-1")
-            ui.label(f"{run.name} · {run.run_id}").classes("mosaic-muted mosaic-mono break-all")
+            ui.label(" · ".join(dict.fromkeys((name(run), run.run_id)))).classes(
+                "mosaic-muted mosaic-mono break-all"
+            )
             self._bar = ui.linear_progress(0, show_value=False, size="10px").props("rounded")
             self._bar.props('aria-label="Progress"')
             self._progress = ui.label().classes("mosaic-number")

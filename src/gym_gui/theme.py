@@ -73,6 +73,7 @@ body.body--dark .q-field--error .q-field__bottom { color: #fca5a5 !important; }
 .mosaic-tabs .q-tab { padding: 0 10px; }
 .mosaic-frame { opacity: 0; background: var(--mosaic-panel); }
 .q-notification.bg-warning { --q-dark: #ffffff; }
+.mosaic-key { border: 1px solid var(--mosaic-muted); border-radius: .25rem; padding: 0 .4rem; }
 .mosaic-stale { border-left: 4px dashed #a16207; }
 @media (prefers-reduced-motion: reduce) {
   * { animation: none !important; transition: none !important; }

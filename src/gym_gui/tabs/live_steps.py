@@ -47,7 +47,7 @@ class _Live:
         self._painting: asyncio.Task[None] | None = None
         self._state = ui.label("Waiting for the first step.").classes("mosaic-muted")
         self._state.props("aria-live=polite")
-        with ui.row().classes("w-full gap-4 items-start"):
+        with ui.row().classes("w-full gap-4 items-start") as self._body:
             self._picture = ui.image(_NO_PICTURE).classes("w-80 max-w-full rounded")
             self._picture.props("no-spinner").style("min-height: 20rem").classes("bg-black/10")
             self._picture.props["alt"] = "The environment after the last step shown"
@@ -71,6 +71,7 @@ class _Live:
                 await self._feed.grant(_CREDITS_A_SECOND)
         if self._view.has_ended and not self._rows:
             self._state.text = "The run has ended. Its episodes are in the tab Replay."
+        self._body.set_visibility(bool(self._rows) or not self._view.has_ended)
         self._draw()
 
     async def _follow(self) -> None:

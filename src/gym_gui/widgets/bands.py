@@ -33,7 +33,7 @@ _TOOLTIP = """(items) => {
       + (runs === 1 ? ' run' : ' runs');
   })).join('\\n');
 }"""
-_COMPACT = """value => {
+COMPACT = """value => {
   for (const [unit, letter] of [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']])
     if (Math.abs(value) >= unit) return Number((value / unit).toPrecision(4)) + letter;
   return Number(Number(value).toPrecision(4));
@@ -88,7 +88,7 @@ def _options(
     for index, each in enumerate(bands):
         series += _series(index, each, smoothing=smoothing, has_band=has_band)
     axis = {
-        "axisLabel": {":color": _MUTED, ":formatter": _COMPACT, "hideOverlap": True},
+        "axisLabel": {":color": _MUTED, ":formatter": COMPACT, "hideOverlap": True},
         "nameTextStyle": {":color": _MUTED},
         "axisLine": {"lineStyle": {":color": _MUTED}},
         "splitLine": {"lineStyle": {":color": _LINE}},

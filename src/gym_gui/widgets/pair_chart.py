@@ -7,6 +7,7 @@ from typing import Any
 from nicegui import ui
 
 from gym_gui.theme import CURVES
+from gym_gui.widgets.bands import COMPACT
 
 _MOST = 1_000
 _MUTED = "#7a8699"
@@ -16,7 +17,7 @@ class PairChart:
     def __init__(self, name: str) -> None:
         with ui.column().classes("w-full mosaic-panel p-3 min-w-0 gap-0"):
             ui.label(name).classes("font-bold truncate")
-            self._chart = ui.echart(_options([])).classes("w-full").style("height: 13rem")
+            self._chart = ui.echart(_options([])).classes("w-full").style("height: 11rem")
             self._chart.props(f'role=img aria-label="{name.replace(chr(34), "")}"')
 
     def show(self, pairs: list[tuple[float, float]]) -> None:
@@ -39,7 +40,7 @@ def thinned(pairs: list[tuple[float, float]], most: int = _MOST) -> list[list[fl
 
 def _options(data: list[list[float]]) -> dict[str, Any]:
     axis = {
-        "axisLabel": {"color": _MUTED},
+        "axisLabel": {"color": _MUTED, "hideOverlap": True, ":formatter": COMPACT},
         "splitLine": {"lineStyle": {"color": _MUTED, "opacity": 0.25}},
     }
     return {

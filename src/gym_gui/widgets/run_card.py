@@ -5,7 +5,7 @@ from __future__ import annotations
 from nicegui import ui
 
 from gym_gui import formatting
-from gym_gui.run_rows import elapsed, has_ended, share, speed, steps, time_left, title
+from gym_gui.run_rows import elapsed, has_ended, name, share, speed, steps, time_left, title
 from gym_gui.widgets.sparkline import Sparkline
 from gym_gui.widgets.state import StateMark
 from gym_gui.widgets.thumbnail import Thumbnail
@@ -62,7 +62,7 @@ def _note(run: pb.Run) -> str:
     """Return why a run is as it is, and otherwise its name."""
     if run.reason:
         return run.reason
-    return f"place {run.queue_position} in the queue" if run.queue_position else run.name
+    return f"place {run.queue_position} in the queue" if run.queue_position else name(run)
 
 
 def _clock(run: pb.Run) -> str:
