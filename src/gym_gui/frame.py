@@ -55,7 +55,9 @@ def frame(live: Live, title: str) -> Iterator[ui.column]:
         ui.button(icon="help_outline", on_click=lambda: _show_shortcuts()).props(
             "flat round color=white aria-label='Keyboard shortcuts'"
         )
-    with ui.left_drawer(value=None).props("width=190 breakpoint=900 bordered") as drawer:
+    # Open where there is room, as the browser decides: None would ask it after each load.
+    with ui.left_drawer(value=False).props("width=190 breakpoint=900 bordered") as drawer:
+        drawer.props["show-if-above"] = True
         _rail(title)
     menu.on_click(drawer.toggle)
     with ui.column().classes("w-full max-w-screen-2xl mx-auto p-2 sm:p-4 gap-4") as middle:

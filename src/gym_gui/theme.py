@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from gym_gui.styles import stylesheet_address
+from gym_gui.styles import head_links
 
 # Quasar's names; white text on each has a contrast of at least 4.5.
 COLORS = {
@@ -84,7 +84,7 @@ body.body--dark .q-field--error .q-field__bottom { color: #fca5a5 !important; }
 def apply_theme() -> None:
     """Set the colours of the page that is being built."""
     ui.colors(**COLORS)
-    ui.add_head_html(f'<link rel="stylesheet" href="{stylesheet_address()}">')
+    ui.add_head_html(head_links())
     ui.add_css(_STYLE)
 
 

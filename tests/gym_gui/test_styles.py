@@ -8,7 +8,7 @@ from pathlib import Path
 import nicegui
 from fastapi import FastAPI
 
-from gym_gui.styles import add_styles, stylesheet, stylesheet_address
+from gym_gui.styles import add_styles, head_links, stylesheet, stylesheet_address
 from tests.scripts import load_script
 
 QUASAR = Path(nicegui.__file__).parent / "static" / "quasar.unimportant.prod.css"
@@ -26,6 +26,15 @@ def test_every_class_of_the_pages_has_a_rule() -> None:
         if not word.startswith(OWN) and f".{_escaped(word)}" not in known
     ]
     assert not missing, f"run .venv/bin/python scripts/make_styles.py, or correct: {missing}"
+
+
+def test_what_the_head_asks_for_early_is_there() -> None:
+    static = Path(nicegui.__file__).parent / "static"
+    asked = re.findall(
+        r'rel="(?:module)?preload" href="/_nicegui/[^/]+/static/([^"]+)"', head_links()
+    )
+    assert len(asked) == 3
+    assert [name for name in asked if not (static / name).is_file()] == []
 
 
 def _escaped(word: str) -> str:
