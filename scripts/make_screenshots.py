@@ -17,6 +17,7 @@ import dataclasses
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -103,7 +104,16 @@ def play(page: Page) -> None:
     page.get_by_text("your move").wait_for(timeout=PATIENCE_MS)
     for number, key in enumerate(("ArrowRight", "ArrowRight", "ArrowDown"), 1):
         page.keyboard.press(key)
-        page.get_by_text(f"step {number}:").wait_for(timeout=PATIENCE_MS)
+        # The ice is slippery: the hole may come first.
+        told = page.get_by_text(re.compile(rf"step {number}:|is over"))
+        told.wait_for(timeout=PATIENCE_MS)
+        if "is over" in told.inner_text():
+            break
+
+
+def leave(page: Page) -> None:
+    page.get_by_role("button", name="Stop and keep").click()
+    page.wait_for_url("**/runs/*", wait_until="commit")
 
 
 def draw_scalars(page: Page) -> None:
@@ -133,8 +143,23 @@ def rename_folders(page: Page, var: Path) -> None:
     page.evaluate(_RENAME, [*names, [str(Path.home()), "~"]])
 
 
+def draw_curves(page: Page) -> None:
+    page.wait_for_function(
+        "[...(window.mosaicChart?.data?.values() ?? [])].some(lines => lines[2]?.length > 100)",
+        timeout=PATIENCE_MS,
+    )
+    page.wait_for_timeout(1000)
+
+
 # Name of a picture: what comes before it is taken.
-FIRST = {"play": play, "run-tensorboard": draw_scalars, "run-replay": step_on}
+FIRST = {
+    "run": draw_curves,
+    "run-charts": draw_curves,
+    "play": play,
+    "run-tensorboard": draw_scalars,
+    "run-replay": step_on,
+}
+AFTER = {"play": leave}
 
 
 def take(page: Page, name: str, address: str, var: Path) -> Image.Image:
@@ -152,6 +177,8 @@ def take(page: Page, name: str, address: str, var: Path) -> Image.Image:
     rename_folders(page, var)
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     page.set_viewport_size(size)
+    if name in AFTER:
+        AFTER[name](page)
     return picture
 
 

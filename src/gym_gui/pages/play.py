@@ -139,7 +139,9 @@ class _Player:
         self._is_over = True
         self._is_busy = False
         self._status = ui.label("").classes("text-lg").props("aria-live=polite")
-        self._picture = ui.image(_NO_PICTURE).classes("w-[30rem] max-w-full").props("no-spinner")
+        self._picture = (
+            ui.image(_NO_PICTURE).classes("w-[30rem] max-w-full").props("no-spinner no-transition")
+        )
         self._picture.props["alt"] = "The game"
         self._buttons = ui.row().classes("gap-2")
         with ui.row().classes("gap-3 items-center"):

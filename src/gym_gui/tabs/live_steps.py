@@ -49,7 +49,9 @@ class _Live:
         self._state.props("aria-live=polite")
         with ui.row().classes("w-full gap-4 items-start") as self._body:
             self._picture = ui.image(_NO_PICTURE).classes("w-80 max-w-full rounded")
-            self._picture.props("no-spinner").style("min-height: 20rem").classes("bg-black/10")
+            self._picture.props("no-spinner no-transition").style("min-height: 20rem").classes(
+                "bg-black/10"
+            )
             self._picture.props["alt"] = "The environment after the last step shown"
             with ui.column().classes("grow gap-2 min-w-64"):
                 self._mind = ui.column().classes("w-full mosaic-panel gap-1")

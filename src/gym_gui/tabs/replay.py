@@ -44,7 +44,9 @@ class _Replay:
             self._number.on("keydown.enter", lambda: self._open(_whole(self._number.value)))
         self._note = ui.label("").classes("mosaic-muted").props("aria-live=polite")
         with ui.row().classes("w-full gap-4 items-start"):
-            self._picture = ui.image(_NO_PICTURE).classes("w-96 max-w-full").props("no-spinner")
+            self._picture = (
+                ui.image(_NO_PICTURE).classes("w-96 max-w-full").props("no-spinner no-transition")
+            )
             self._picture.props["alt"] = "The environment at this step of the episode"
             self._step = ui.column().classes("grow gap-1 min-w-64 mosaic-panel")
         with ui.row().classes("w-full items-center gap-2 no-wrap"):
