@@ -123,6 +123,7 @@ def draw_scalars(page: Page) -> None:
 
 
 def step_on(page: Page) -> None:
+    page.get_by_text("The beginning of the episode.").wait_for(timeout=PATIENCE_MS)
     for _ in range(3):
         page.get_by_role("button", name="One step on").click()
         page.wait_for_timeout(300)
@@ -151,6 +152,11 @@ def draw_curves(page: Page) -> None:
     page.wait_for_timeout(1000)
 
 
+def draw_step(page: Page) -> None:
+    page.locator("img[src^='data:image/jpeg']").first.wait_for(timeout=PATIENCE_MS)
+    page.wait_for_timeout(500)
+
+
 # Name of a picture: what comes before it is taken.
 FIRST = {
     "run": draw_curves,
@@ -158,6 +164,7 @@ FIRST = {
     "play": play,
     "run-tensorboard": draw_scalars,
     "run-replay": step_on,
+    "run-live": draw_step,
 }
 AFTER = {"play": leave}
 

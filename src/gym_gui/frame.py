@@ -39,6 +39,15 @@ _THEMES = {"auto": None, "light": False, "dark": True}
 _ICONS = {"auto": "brightness_auto", "light": "light_mode", "dark": "dark_mode"}
 
 
+# A busy machine may take seconds for a page; NiceGUI would answer 500 after three.
+_BUILD_S = 30.0
+
+
+def page_at(path: str) -> ui.page:
+    """Return what makes a function the page of an address."""
+    return ui.page(path, response_timeout=_BUILD_S)
+
+
 @contextmanager
 def frame(live: Live, title: str) -> Iterator[ui.column]:
     """Build the frame of a page; what is built inside goes into its middle."""

@@ -63,7 +63,8 @@ def test_text_stands_out(
         page.wait_for_timeout(500)
         if found := page.evaluate(_WEAK):
             weak[path] = found
-    page.evaluate("document.querySelector('[role=heading]').style.color = '#888888'")
+    pale = "rgba(128, 128, 128, 0.3)"
+    page.evaluate(f"document.querySelector('[role=heading]').style.color = '{pale}'")
     assert page.evaluate(_WEAK), "what is weak is found"
     context.close()
     assert weak == {}

@@ -16,7 +16,7 @@ from starlette.requests import Request
 
 from gym_gui.comparison import Comparison, Experiment
 from gym_gui.failures import FAILURES, failure_line
-from gym_gui.frame import frame
+from gym_gui.frame import frame, page_at
 from gym_gui.live import Live
 from gym_gui.run_data import RETURN_TAG
 from gym_gui.run_rows import plain_cell
@@ -78,7 +78,7 @@ def read_asked(query: Mapping[str, str]) -> Asked:
 
 
 def add(live: Live) -> None:
-    @ui.page("/compare")
+    @page_at("/compare")
     async def page(request: Request) -> None:
         with frame(live, "Compare"):
             view = CompareView(live, read_asked(request.query_params))

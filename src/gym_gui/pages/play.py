@@ -15,7 +15,7 @@ from gym_gui.forms.actor import only_of
 from gym_gui.forms.draft import TrainDraft
 from gym_gui.forms.environments import find_environment, known_environments
 from gym_gui.forms.submitting import Told, submit_all
-from gym_gui.frame import frame
+from gym_gui.frame import frame, page_at
 from gym_gui.lines import Line
 from gym_gui.live import Live
 from gym_gui.widgets.empty import empty
@@ -34,7 +34,7 @@ _NAMES = {"ArrowLeft": "←", "ArrowRight": "→", "ArrowUp": "↑", "ArrowDown"
 
 
 def add(live: Live) -> None:
-    @ui.page("/play")
+    @page_at("/play")
     def page(env_id: str = "", run: str = "") -> None:
         with frame(live, "Play"):
             heading("Play", 1)

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from gym_gui import formatting
 from gym_gui.forms.field_grid import heading
-from gym_gui.frame import frame
+from gym_gui.frame import frame, page_at
 from gym_gui.live import Live
 from gym_gui.run_rows import name
 from gym_gui.saved import Saved, saved_at, saved_page
@@ -23,7 +23,7 @@ _SHOWN = 2
 
 
 def add(live: Live) -> None:
-    @ui.page("/policies")
+    @page_at("/policies")
     async def page(text: str = "", after: str = "") -> None:
         with frame(live, "Policies"):
             heading("Policies", 1)

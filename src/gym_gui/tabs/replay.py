@@ -49,11 +49,11 @@ class _Replay:
             )
             self._picture.props["alt"] = "The environment at this step of the episode"
             self._step = ui.column().classes("grow gap-1 min-w-64 mosaic-panel")
-        with ui.row().classes("w-full items-center gap-2 no-wrap"):
+        with ui.row().classes("w-full items-center gap-2"):
             self._button("skip_previous", "One step back", lambda: self._go(self._at - 1))
             self._play = self._button("play_arrow", "Play or stop", self._toggle)
             self._button("skip_next", "One step on", lambda: self._go(self._at + 1))
-            self._slider = ui.slider(min=0, max=0, value=0).classes("grow min-w-48")
+            self._slider = ui.slider(min=0, max=0, value=0).classes("grow basis-32 min-w-32")
             self._slider.props("label aria-label='Step'")
             self._slider.on_value_change(lambda event: self._go(int(event.value)))
             self._speed = ui.select({each: f"{each} steps/s" for each in _SPEEDS}, value=5)
