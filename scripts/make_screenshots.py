@@ -180,7 +180,7 @@ def take(page: Page, name: str, address: str, var: Path) -> Image.Image:
     assert size is not None
     height = page.evaluate("document.documentElement.scrollHeight")
     page.set_viewport_size({**size, "height": max(size["height"], min(height, TALLEST_PX))})
-    page.wait_for_timeout(500)
+    page.wait_for_timeout(1500)  # many charts take a while to be drawn for another height
     rename_folders(page, var)
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     page.set_viewport_size(size)
@@ -201,7 +201,7 @@ def take_all(
             page.goto(link)
             page.screenshot(path=PICTURES / "login.png")
             page.get_by_role("button").click()
-            page.get_by_text("daemon ok").wait_for()
+            page.get_by_role("button", name="daemon ok").wait_for()
             session = context.storage_state()
         for name, address in pages.items():
             picture = take(page, name, address, var)
