@@ -44,7 +44,7 @@ TABS = (
 )
 # A page may be long; what lies below this many screens says nothing new.
 TALLEST_PX = 2000
-QUALITY = 62
+QUALITY = 40
 PATIENCE_MS = 120_000
 
 
