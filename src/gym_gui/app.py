@@ -19,6 +19,7 @@ from gym_gui.guard import Guard
 from gym_gui.live import Live
 from gym_gui.login import add_login
 from gym_gui.play_route import add_played
+from gym_gui.styles import add_styles
 from mosaic.contracts.gui_access import Access
 
 # Each has `add(live)`, which defines the pages of the module.
@@ -42,6 +43,7 @@ def build(live: Live, access: Access, *, hosts: list[str], port: int, start: boo
                 task.cancel()
 
     app = FastAPI(lifespan=follow, docs_url=None, redoc_url=None, openapi_url=None)
+    add_styles(app)
     add_login(app, access, port)
     add_frames(app, live.cameras)
     add_boards(app, live.boards)
@@ -57,5 +59,6 @@ def build(live: Live, access: Access, *, hosts: list[str], port: int, start: boo
         storage_secret=access.storage_secret,
         show_welcome_message=False,
         reconnect_timeout=10.0,
+        tailwind=False,  # a compiler in the browser: static/utilities.css has what it would make
     )
     return Guard(AssetCache(app), access, hosts, port)

@@ -69,12 +69,12 @@ def _exit(run: pb.Run) -> str:
 
 def _advice(run: pb.Run, last_lines: Sequence[str]) -> str:
     said = " ".join(last_lines)
-    if run.HasField("signal") and run.signal == signal.SIGKILL:
+    if signal.SIGKILL in (run.signal, run.exit_code - _BY_SIGNAL):
         return (
             "The system kills what takes too much memory: fewer environments, a smaller replay "
             "buffer, or more memory reserved. Resume continues from its last checkpoint."
         )
-    if "out of memory" in said.lower():
+    if "cuda" in said.lower() and "out of memory" in said.lower():
         return "The GPU's memory is full: smaller batches, or another run that waits meanwhile."
     if "No space left" in said:
         return "The disk is full: empty the bin or delete old runs, then resume."
@@ -83,6 +83,8 @@ def _advice(run: pb.Run, last_lines: Sequence[str]) -> str:
     return _LOOK
 
 
+# A process that a signal ended gives this and the signal's number as its exit code.
+_BY_SIGNAL = 128
 _LOOK = "The last lines below, and the Logs tab, say where. Resume continues from a checkpoint."
 _ADVICE = {
     EXIT_CONFIG: "A setting is wrong: clone the run and correct what the line names.",

@@ -85,6 +85,11 @@ class CurveFeed:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._first.wait(), timeout_s)
 
+    @property
+    def has_answered(self) -> bool:
+        """Say whether it is known by now which curves there are."""
+        return self._first.is_set()
+
     def stop(self) -> None:
         if self._task is not None:
             self._task.cancel()

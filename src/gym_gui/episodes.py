@@ -56,7 +56,31 @@ def picture_of(step: dict[str, Any]) -> str:
     return f"data:image/jpeg;base64,{payload.get('data', '')}"
 
 
-async def open_replay(live: Live, run_id: str, env_id: str, episode_index: int) -> Replay:
+class Painter:
+    """Draws episodes again: one process for as long as somebody looks at an environment's runs."""
+
+    def __init__(self, env_id: str) -> None:
+        self._env_id = env_id
+        self._line: Line | None = None
+
+    async def draw(self, seed: int, steps: list[dict[str, Any]]) -> Replay:
+        """Play an episode again, and take a picture of each step."""
+        try:
+            if self._line is None:
+                self._line = await Line.to_process(PLAYER, "--env-id", self._env_id)
+            return await draw(self._line, seed, steps)
+        except BaseException:
+            await self.close()  # what it was asked is not answered: the next one begins anew
+            raise
+
+    async def close(self) -> None:
+        line, self._line = self._line, None
+        if line is not None:
+            with contextlib.suppress(OSError):
+                await line.close()
+
+
+async def open_replay(live: Live, run_id: str, painter: Painter, episode_index: int) -> Replay:
     """Return an episode with a picture of every step."""
     steps = await read_steps(live, run_id, episode_index)
     if not steps:
@@ -67,26 +91,21 @@ async def open_replay(live: Live, run_id: str, env_id: str, episode_index: int) 
     if seed is None or not all(isinstance(step["action"], int) for step in steps):
         return Replay([Shot("", step) for step in steps], "It has no seed to be drawn from.")
     try:
-        return await draw(env_id, seed, steps)
+        return await painter.draw(seed, steps)
     except (ConfigError, OSError, TimeoutError) as error:
         return Replay([Shot("", step) for step in steps], f"It cannot be drawn: {error}")
 
 
-async def draw(env_id: str, seed: int, steps: list[dict[str, Any]]) -> Replay:
-    """Play an episode again in a process of its own, and take a picture of each step."""
-    line = await Line.to_process(PLAYER, "--env-id", env_id)
-    try:
-        first = await line.reset(seed)
-        replay = Replay([Shot(picture_of(first))])
-        for step in steps:
-            played = (await line.step(step["action"]))[0]
-            if played["reward"] != step["reward"]:
-                replay.note = (
-                    f"Step {step['step_index']} gave {step['reward']} and now gives "
-                    f"{played['reward']}: the pictures are not those of this episode."
-                )
-            replay.shots.append(Shot(picture_of(played), step))
-        return replay
-    finally:
-        with contextlib.suppress(OSError):
-            await line.close()
+async def draw(line: Line, seed: int, steps: list[dict[str, Any]]) -> Replay:
+    """Play an episode over a line, and compare what it gives with what was stored."""
+    first = await line.reset(seed)
+    replay = Replay([Shot(picture_of(first))])
+    for step in steps:
+        played = (await line.step(step["action"]))[0]
+        if played["reward"] != step["reward"]:
+            replay.note = (
+                f"Step {step['step_index']} gave {step['reward']} and now gives "
+                f"{played['reward']}: the pictures are not those of this episode."
+            )
+        replay.shots.append(Shot(picture_of(played), step))
+    return replay

@@ -12,10 +12,12 @@ from mosaic.proto import trainer_pb2 as pb
 # What tells two runs of one experiment apart, or only says who started them, and where.
 _OWN_OF_RUN = frozenset(
     {
-        *("run_id", "seed", "worker_id", "agent_id", "notes", "wandb_run_name", "wandb_run_path"),
-        *("policy_path", "checkpoint_path"),
+        *("run_id", "seed", "worker_id", "agent_id", "notes", "policy_path", "checkpoint_path"),
+        *("track_wandb", "tensorboard_dir", "capture_video", "save_model", "runbus_summary"),
     }
 )
+# Who watches, and how, changes nothing of what is learned.
+_OF_WATCHERS = ("wandb_", "fastlane_")
 _MISSING = "–"
 _SHOWN_SETTINGS = 4
 
@@ -40,7 +42,8 @@ def settings(run_config: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_own_of_run(name: str) -> bool:
     """Say whether a setting may differ within one experiment."""
-    return name.rpartition(".")[2] in _OWN_OF_RUN
+    last = name.rpartition(".")[2]
+    return last in _OWN_OF_RUN or last.startswith(_OF_WATCHERS)
 
 
 def experiment_key(run: pb.Run, run_config: Mapping[str, Any]) -> str:

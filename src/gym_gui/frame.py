@@ -39,6 +39,15 @@ _THEMES = {"auto": None, "light": False, "dark": True}
 _ICONS = {"auto": "brightness_auto", "light": "light_mode", "dark": "dark_mode"}
 
 
+# A busy machine may take seconds for a page; NiceGUI would answer 500 after three.
+_BUILD_S = 30.0
+
+
+def page_at(path: str) -> ui.page:
+    """Return what makes a function the page of an address."""
+    return ui.page(path, response_timeout=_BUILD_S)
+
+
 @contextmanager
 def frame(live: Live, title: str) -> Iterator[ui.column]:
     """Build the frame of a page; what is built inside goes into its middle."""
@@ -55,7 +64,9 @@ def frame(live: Live, title: str) -> Iterator[ui.column]:
         ui.button(icon="help_outline", on_click=lambda: _show_shortcuts()).props(
             "flat round color=white aria-label='Keyboard shortcuts'"
         )
-    with ui.left_drawer(value=None).props("width=190 breakpoint=900 bordered") as drawer:
+    # Open where there is room, as the browser decides: None would ask it after each load.
+    with ui.left_drawer(value=False).props("width=190 breakpoint=900 bordered") as drawer:
+        drawer.props["show-if-above"] = True
         _rail(title)
     menu.on_click(drawer.toggle)
     with ui.column().classes("w-full max-w-screen-2xl mx-auto p-2 sm:p-4 gap-4") as middle:

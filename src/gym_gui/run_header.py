@@ -9,6 +9,7 @@ from nicegui import ui
 from gym_gui import formatting
 from gym_gui.causes import explain, has_ended
 from gym_gui.run_commands import RunCommand, commands_for, forms_for
+from gym_gui.run_rows import name
 from gym_gui.run_view import RunView
 from gym_gui.watchdogs import Finding
 from gym_gui.widgets.command_buttons import command_button
@@ -35,7 +36,9 @@ class RunHeader:
                 self._state = StateMark(run)
                 heading(_title(run), 1).classes("grow")
                 self._actions = ui.row().classes("items-center gap-1")
-            ui.label(f"{run.name} · {run.run_id}").classes("mosaic-muted mosaic-mono break-all")
+            ui.label(" · ".join(dict.fromkeys((name(run), run.run_id)))).classes(
+                "mosaic-muted mosaic-mono break-all"
+            )
             self._bar = ui.linear_progress(0, show_value=False, size="10px").props("rounded")
             self._bar.props('aria-label="Progress"')
             self._progress = ui.label().classes("mosaic-number")
@@ -51,7 +54,7 @@ class RunHeader:
         share = _share(run)
         self._bar.set_visibility(share is not None)
         self._bar.set_value(share or 0.0)
-        self._progress.set_text(progress_text(run, time.time()))
+        self._progress.set_text(progress_text(run, time.time(), self._view.episodes_played()))
         self._cause.show(run, list(self._view.details.last_lines), self._view.is_removed)
         self._show_actions(run)
         self._show_findings(self._view.findings())
@@ -145,12 +148,13 @@ class _CausePanel:
         self._panel.set_visibility(bool(what or advice or lines))
 
 
-def progress_text(run: pb.Run, now: float) -> str:
-    """Return steps, speed and times as one line."""
+def progress_text(run: pb.Run, now: float, episodes: int = 0) -> str:
+    """Return steps, speed and times as one line; an evaluation counts its `episodes`."""
     total = run.total_timesteps if run.HasField("total_timesteps") else None
-    unit = "episodes" if run.mode == "policy_eval" else "steps"
     of = f" of {formatting.count(total)}" if total else ""
-    parts = [f"{formatting.count(run.step)}{of} {unit}"]
+    parts = [f"{formatting.count(run.step)}{of} steps"]
+    if run.mode == "policy_eval":
+        parts = [f"{episodes:,} episodes played"]
     if run.steps_per_second:
         parts.append(f"{formatting.count(run.steps_per_second)} steps/s")
     if run.HasField("started_at"):

@@ -14,7 +14,9 @@ from nicegui import ui
 
 from gym_gui.causes import has_ended
 from gym_gui.curve_feed import CurveFeed, checkpoint_step
+from gym_gui.curves import Curve
 from gym_gui.live import Live
+from gym_gui.run_data import EVALUATION_TAG
 from gym_gui.watchdogs import Finding, look
 from mosaic.client.faults import DaemonFault
 from mosaic.contracts.errors import MosaicError, NotFound
@@ -73,6 +75,10 @@ class RunView:
     @property
     def is_evaluation(self) -> bool:
         return self.run.mode == "policy_eval"
+
+    def episodes_played(self) -> int:
+        """Return how many episodes an evaluation has told of."""
+        return self.feed.own_curves().get(EVALUATION_TAG, Curve()).total_count
 
     @property
     def has_ended(self) -> bool:

@@ -19,6 +19,9 @@ _T95 = (
 )
 _NORMAL95 = 1.96
 
+# With two seeds the interval is thirteen standard errors wide, which says nothing of either.
+FEWEST_FOR_INTERVAL = 3
+
 BANDS = {
     "interval": "95 % confidence of the mean",
     "error": "standard error",
@@ -89,6 +92,7 @@ def combine(curves: Sequence[Curve], *, bins: int = 200, band: str = "interval")
 
     A bin without a point of a run takes the value between its neighbours, so that runs which log at
     other steps can be averaged; nothing is made up before a run's first point or after its last.
+    Where fewer than three runs are, the band is their range, whichever was asked for.
     """
     present = [curve for curve in curves if curve.steps]
     if not present:
@@ -137,7 +141,7 @@ def _bounds(values: Sequence[float], band: str) -> tuple[float, float]:
     mean = sum(values) / len(values)
     if band == "none" or len(values) < 2:
         return mean, mean
-    if band == "range":
+    if band == "range" or len(values) < FEWEST_FOR_INTERVAL:
         return min(values), max(values)
     reach = half_width(values) if band == "interval" else _standard_error(values)
     return mean - reach, mean + reach

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from nicegui import ui
 
+from gym_gui.styles import head_links
+
 # Quasar's names; white text on each has a contrast of at least 4.5.
 COLORS = {
     "primary": "#1d4ed8",
@@ -69,6 +71,9 @@ body.body--dark .text-secondary { --q-secondary: #cbd5e1; }
 .q-field--error .q-field__bottom { color: #b91c1c !important; }
 body.body--dark .q-field--error .q-field__bottom { color: #fca5a5 !important; }
 .mosaic-tabs .q-tab { padding: 0 10px; }
+.mosaic-frame { opacity: 0; background: var(--mosaic-panel); }
+.q-notification.bg-warning { --q-dark: #ffffff; }
+.mosaic-key { border: 1px solid var(--mosaic-muted); border-radius: .25rem; padding: 0 .4rem; }
 .mosaic-stale { border-left: 4px dashed #a16207; }
 @media (prefers-reduced-motion: reduce) {
   * { animation: none !important; transition: none !important; }
@@ -79,6 +84,7 @@ body.body--dark .q-field--error .q-field__bottom { color: #fca5a5 !important; }
 def apply_theme() -> None:
     """Set the colours of the page that is being built."""
     ui.colors(**COLORS)
+    ui.add_head_html(head_links())
     ui.add_css(_STYLE)
 
 

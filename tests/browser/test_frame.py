@@ -57,6 +57,16 @@ def test_the_theme_turns_from_auto_to_light_to_dark_and_stays(gui: GuiProcess, p
     button.click()
 
 
+def test_no_page_compiles_its_styles(page: Page) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto("/runs")
+    page.locator(".q-drawer").wait_for()
+    gap = "getComputedStyle(document.querySelector('.q-page-container .gap-4')).columnGap"
+    assert page.evaluate(gap) == "16px"
+    assert [url for url in asked if "tailwind" in url or "echart" in url] == []
+
+
 NARROW = [place.path for place in PLACES] + ["/launch?form=resume", "/launch?form=evaluate"]
 
 

@@ -99,6 +99,7 @@ def evaluate(page: Page, run_id: str) -> None:
     run_of(page)
     expect_state(page, "succeeded")
     expect(page.get_by_text("over 3 episodes")).to_be_visible()
+    expect(page.get_by_text("3 episodes played")).to_be_visible()
 
 
 def train_again(page: Page, before: set[str]) -> str:

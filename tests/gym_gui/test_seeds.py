@@ -45,6 +45,12 @@ def test_the_other_bands(kind: str, low: float, high: float) -> None:
     assert band.high[0] == pytest.approx(high, abs=1e-3)
 
 
+@pytest.mark.parametrize("kind", ["interval", "error", "range"])
+def test_of_two_seeds_the_band_is_their_range(kind: str) -> None:
+    band = combine([curve((0, 1.0)), curve((0, 3.0))], bins=1, band=kind)
+    assert (band.low[0], band.high[0]) == (1.0, 3.0)
+
+
 def test_no_curve_and_empty_curves_give_an_empty_band() -> None:
     assert combine([]).steps == ()
     assert combine([NOTHING, NOTHING]).steps == ()

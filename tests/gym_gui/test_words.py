@@ -72,6 +72,7 @@ def test_a_kill_names_the_signal_and_what_usually_sends_it() -> None:
         (failed(exit_code=1), [], "Logs tab"),
         (failed(exit_code=1), ["OSError: No space left on device"], "disk is full"),
         (failed(exit_code=1), ["CUDA out of memory"], "GPU's memory"),
+        (failed(exit_code=137), ["killed: out of memory is usual"], "more memory reserved"),
         (failed(signal=99), [], "Logs tab"),
         (pb.Run(state="FAULTED"), [], "Resume continues"),
         (pb.Run(state="PAUSED"), [], "Unpause"),

@@ -44,13 +44,9 @@ def read_field(parameter: Parameter, raw: Any) -> Any:
         return _optional(parameter, raw)
     text = raw.strip() if parameter.name not in _LONG else raw
     if not text:
-        return _optional(parameter, parameter.default if is_empty(parameter.default) else None)
+        is_nothing = parameter.default in ("", [], ())
+        return _optional(parameter, parameter.default if is_nothing else None)
     return _optional(parameter, from_text(parameter, text))
-
-
-def is_empty(default: Any) -> bool:
-    """Return whether a default is what an untouched field says: no text, no list."""
-    return isinstance(default, str | list | tuple) and not default
 
 
 def _optional(parameter: Parameter, value: Any) -> Any:

@@ -6,7 +6,7 @@ import asyncio
 import csv
 import io
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -16,11 +16,11 @@ from starlette.requests import Request
 
 from gym_gui.comparison import Comparison, Experiment
 from gym_gui.failures import FAILURES, failure_line
-from gym_gui.frame import frame
+from gym_gui.frame import frame, page_at
 from gym_gui.live import Live
 from gym_gui.run_data import RETURN_TAG
 from gym_gui.run_rows import plain_cell
-from gym_gui.seeds import BANDS
+from gym_gui.seeds import BANDS, FEWEST_FOR_INTERVAL
 from gym_gui.widgets.bands import BandChart, NamedBand
 from gym_gui.widgets.curve_list import CurveList
 from gym_gui.widgets.difference_table import DifferenceTable
@@ -31,6 +31,9 @@ from mosaic.contracts.metrics import find_metric
 
 _PATIENCE_S = 2.0
 _REFRESH_S = 2.0
+FEW_SEEDS = (
+    "Of two seeds the band shows the lowest and the highest: an interval takes three or more."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +78,21 @@ def read_asked(query: Mapping[str, str]) -> Asked:
 
 
 def add(live: Live) -> None:
-    @ui.page("/compare")
+    @page_at("/compare")
     async def page(request: Request) -> None:
         with frame(live, "Compare"):
             view = CompareView(live, read_asked(request.query_params))
             try:
                 await asyncio.wait_for(view.load(), _PATIENCE_S)
             except TimeoutError:
-                view.tell("The daemon takes long to answer. The curves come as soon as it does.")
+                if not view.is_loaded:
+                    view.tell("The curves are being fetched, and come as soon as they are there.")
         ui.timer(1.0, view.follow)
+
+
+def _is_thin(bands: Sequence[NamedBand]) -> bool:
+    """Say whether a curve is the mean of two runs, which have no interval worth drawing."""
+    return any(1 < max(each.band.runs, default=0) < FEWEST_FOR_INTERVAL for each in bands)
 
 
 class CompareView:
@@ -93,7 +102,8 @@ class CompareView:
         self._live = live
         self._asked = asked
         self._comparison = Comparison()
-        self._is_loaded = False
+        self.is_loaded = False
+        self._has_videos = False
         self._fetched_at = 0.0
         self._head()
         self._line = ui.label().classes("w-full mosaic-panel").props("role=alert")
@@ -186,7 +196,7 @@ class CompareView:
 
     async def load(self) -> None:
         """Fetch the runs and their curves, and draw them."""
-        self._is_loaded = False  # until all of it is there: the page may stop waiting before
+        self.is_loaded = self._has_videos = False  # the page may stop waiting before
         self._show_parts()
         try:
             client = self._live.need_client()
@@ -199,15 +209,17 @@ class CompareView:
         self._tag.set_options(tags, value=self._asked.tag)
         self.tell("")
         self._draw()
-        await self._videos.show(self._comparison.runs)
-        self._is_loaded = True
+        self.is_loaded = True
 
     async def follow(self) -> None:
         """Ask for what grew, as long as a run is under way."""
-        if not self._is_loaded:
+        if not self.is_loaded:
             if self._live.is_connected and self._asked.runs:
                 await self.load()
             return
+        if not self._has_videos:
+            self._has_videos = True
+            await self._videos.show(self._comparison.runs)
         due = time.monotonic() - self._fetched_at > _REFRESH_S
         if not (due and self._comparison.is_growing and self._live.is_connected):
             return
@@ -233,7 +245,8 @@ class CompareView:
         experiments = self._experiments()
         bands = [NamedBand(each.name, each.band(asked.band)) for each in experiments]
         metric = find_metric(asked.tag)
-        self._help.set_text(metric.help if metric else asked.tag)
+        few = FEW_SEEDS if asked.band in ("interval", "error") and _is_thin(bands) else ""
+        self._help.set_text(f"{metric.help if metric else asked.tag} {few}".strip())
         unit = (metric.unit or "") if metric else ""
         self._chart.show(bands, unit, smoothing=asked.smooth, has_band=asked.band != "none")
         self._curves.show(experiments, bands)

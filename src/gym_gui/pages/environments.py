@@ -11,7 +11,7 @@ from nicegui import app, ui
 from gym_gui.environment_filter import ACTIONS, EnvironmentFilter
 from gym_gui.environment_index import environment_index
 from gym_gui.forms.actor import only_of
-from gym_gui.frame import frame
+from gym_gui.frame import frame, page_at
 from gym_gui.live import Live
 from gym_gui.widgets.empty import empty
 from gym_gui.widgets.environment_card import PREVIEWS, environment_card
@@ -29,7 +29,7 @@ def add(live: Live) -> None:
     with as_file(files("mosaic.catalog") / "previews") as folder:
         app.add_static_files(PREVIEWS, folder, max_cache_age=3600)
 
-    @ui.page("/environments")
+    @page_at("/environments")
     def page(
         family: str = "",
         text: str = "",
@@ -43,7 +43,7 @@ def add(live: Live) -> None:
         with frame(live, "Environments"):
             EnvironmentsView(live, wanted)
 
-    @ui.page("/environments/{env_id:path}")
+    @page_at("/environments/{env_id:path}")
     def one(env_id: str) -> None:
         with frame(live, "Environments"):
             ui.link("All environments", "/environments")

@@ -10,7 +10,7 @@ from nicegui import ui
 from gym_gui.attention import Notice, find_notices
 from gym_gui.failures import FAILURES, failure_line
 from gym_gui.forms.quick import first_run, quick_launch
-from gym_gui.frame import frame
+from gym_gui.frame import frame, page_at
 from gym_gui.live import Live
 from gym_gui.run_data import fetch_series, return_tag
 from gym_gui.run_findings import RunFindings
@@ -28,7 +28,7 @@ _ASK_EVERY_S = 5.0
 
 
 def add(live: Live) -> None:
-    @ui.page("/")
+    @page_at("/")
     def home() -> None:
         with frame(live, "Home"):
             view = HomeView(live)

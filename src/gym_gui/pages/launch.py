@@ -19,7 +19,7 @@ from gym_gui.forms.resume import resume_form
 from gym_gui.forms.script import script_form
 from gym_gui.forms.source import choose_source
 from gym_gui.forms.train import TrainForm
-from gym_gui.frame import frame
+from gym_gui.frame import frame, page_at
 from gym_gui.live import Live
 from gym_gui.roster import ROSTER, Actor, find_actor
 from gym_gui.widgets.empty import empty
@@ -46,7 +46,7 @@ class Asked:
 
 
 def add(live: Live) -> None:
-    @ui.page("/launch")
+    @page_at("/launch")
     async def page(
         actor: str = "",
         form: str = "train",

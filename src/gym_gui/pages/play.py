@@ -10,27 +10,31 @@ from nicegui import ui
 from nicegui.events import KeyEventArguments
 
 from gym_gui.episodes import picture_of
+from gym_gui.failures import FAILURES, failure_line
 from gym_gui.forms.actor import only_of
 from gym_gui.forms.draft import TrainDraft
-from gym_gui.forms.environments import known_environments
+from gym_gui.forms.environments import find_environment, known_environments
 from gym_gui.forms.submitting import Told, submit_all
-from gym_gui.frame import frame
+from gym_gui.frame import frame, page_at
 from gym_gui.lines import Line
 from gym_gui.live import Live
 from gym_gui.widgets.empty import empty
+from gym_gui.widgets.game_card import game_card
 from gym_gui.widgets.headings import heading
+from gym_gui.widgets.run_list import RunList
 from mosaic.contracts.errors import ConfigError
 from mosaic.contracts.interactive import socket_path
 from mosaic.workers.discovery import load_catalogue
 
 _WORKER = "human_worker"
 _START_S = 60.0
+_LISTED = 6
 _NO_PICTURE = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
 _NAMES = {"ArrowLeft": "←", "ArrowRight": "→", "ArrowUp": "↑", "ArrowDown": "↓", " ": "space"}
 
 
 def add(live: Live) -> None:
-    @ui.page("/play")
+    @page_at("/play")
     def page(env_id: str = "", run: str = "") -> None:
         with frame(live, "Play"):
             heading("Play", 1)
@@ -42,6 +46,7 @@ class _Page:
 
     def __init__(self, live: Live, env_id: str, run_id: str) -> None:
         self._live = live
+        self._is_playing = False
         self._catalogue = only_of(load_catalogue(), _WORKER)
         if not self._catalogue.entries:
             empty("Nobody can play: the human worker is not installed. Run 'mosaic doctor'.")
@@ -57,11 +62,35 @@ class _Page:
                 new_value_mode="add-unique",
             )
             self._env.props("outlined dense").classes("min-w-64")
+            self._env.on_value_change(self._tell)
             self._start = ui.button("Start playing", icon="sports_esports", on_click=self._begin)
             self._start.props("no-caps")
         self._box = ui.column().classes("w-full gap-3")
+        self._tell()
+        with ui.column().classes("w-full gap-2"):
+            heading("Played before")
+            self._games = RunList("Nobody has played yet. Every episode is recorded as a run.")
+        ui.timer(0.1, self._list, once=True)
         if run_id:
             ui.timer(0.1, lambda: self._join(run_id), once=True)
+
+    def _tell(self) -> None:
+        """Show the game that is chosen, in the place where it will be played."""
+        if self._is_playing:
+            return
+        self._box.clear()
+        with self._box:
+            game_card(find_environment(str(self._env.value or "")))
+
+    async def _list(self) -> None:
+        """Show the games of before; the replay of each is on its page."""
+        try:
+            client = await self._live.await_client()
+            page = await client.list_runs(worker=_WORKER, page_size=_LISTED)
+        except FAILURES as error:
+            self._games.tell(failure_line(error))
+            return
+        self._games.show(page.runs)
 
     async def _begin(self) -> None:
         async with Told():
@@ -71,6 +100,7 @@ class _Page:
 
     async def _join(self, run_id: str) -> None:
         async with Told():
+            self._is_playing = True
             self._box.clear()
             with self._box:
                 ui.label("The environment is being started.").classes("mosaic-muted")
@@ -109,7 +139,9 @@ class _Player:
         self._is_over = True
         self._is_busy = False
         self._status = ui.label("").classes("text-lg").props("aria-live=polite")
-        self._picture = ui.image(_NO_PICTURE).classes("w-[30rem] max-w-full").props("no-spinner")
+        self._picture = (
+            ui.image(_NO_PICTURE).classes("w-[30rem] max-w-full").props("no-spinner no-transition")
+        )
         self._picture.props["alt"] = "The game"
         self._buttons = ui.row().classes("gap-2")
         with ui.row().classes("gap-3 items-center"):

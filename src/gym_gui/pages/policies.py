@@ -9,17 +9,21 @@ from nicegui import ui
 
 from gym_gui import formatting
 from gym_gui.forms.field_grid import heading
-from gym_gui.frame import frame
+from gym_gui.frame import frame, page_at
 from gym_gui.live import Live
+from gym_gui.run_rows import name
 from gym_gui.saved import Saved, saved_at, saved_page
 from gym_gui.widgets.copy_command import copy_command
 from gym_gui.widgets.empty import empty
 from gym_gui.widgets.retrying import retrying
 from gym_gui.widgets.state import StateMark
 
+# Of each run the newest are what somebody comes for.
+_SHOWN = 2
+
 
 def add(live: Live) -> None:
-    @ui.page("/policies")
+    @page_at("/policies")
     async def page(text: str = "", after: str = "") -> None:
         with frame(live, "Policies"):
             heading("Policies", 1)
@@ -68,12 +72,18 @@ def _run_card(saved: Saved) -> None:
         with ui.row().classes("w-full items-center gap-x-4 gap-y-1"):
             StateMark(run)
             ui.link(saved.label(), f"/runs/{run.run_id}").classes("font-semibold break-all")
-            ui.label(run.name).classes("mosaic-muted break-all")
+            if name(run) != run.run_id:
+                ui.label(run.name).classes("mosaic-muted break-all")
             ui.space()
             value = run.last_return if run.HasField("last_return") else None
             ui.label(f"last return {formatting.number(value)}").classes("mosaic-number")
-        for title, step, when, is_resumable in _rows(saved):
-            _saved_row(saved, title, step, when, is_resumable)
+        rows = list(_rows(saved))
+        for row in rows[:_SHOWN]:
+            _saved_row(saved, *row)
+        if rows[_SHOWN:]:
+            with ui.expansion(f"{len(rows) - _SHOWN} older").classes("w-full").props("dense"):
+                for row in rows[_SHOWN:]:
+                    _saved_row(saved, *row)
 
 
 def _rows(saved: Saved) -> Iterator[tuple[str, int | None, float | None, bool]]:

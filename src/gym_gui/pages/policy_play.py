@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from nicegui import background_tasks, ui
 
 from gym_gui.forms.field_grid import heading
-from gym_gui.frame import frame
+from gym_gui.frame import frame, page_at
 from gym_gui.live import Live
 from gym_gui.saved import saved_by
 from gym_gui.widgets.copy_command import copy_command
@@ -20,7 +20,7 @@ from mosaic.workers.discovery import load_catalogue
 
 
 def add(live: Live) -> None:
-    @ui.page("/policies/play")
+    @page_at("/policies/play")
     async def page(run: str = "", step: str = "") -> None:
         with frame(live, "Policies"):
             heading("Play a policy", 1)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fastapi import Request
 from nicegui import ui
 
-from gym_gui.frame import frame
+from gym_gui.frame import frame, page_at
 from gym_gui.live import Live
 from gym_gui.run_files import add_file_route
 from gym_gui.run_header import RunHeader
@@ -28,7 +28,7 @@ _FIRST_CURVES_S = 0.9  # they are shown as they come, not with the next second
 def add(live: Live) -> None:
     add_file_route(live)
 
-    @ui.page("/runs/{run_id}")
+    @page_at("/runs/{run_id}")
     async def page(run_id: str, request: Request) -> None:
         with frame(live, "Runs"):
             add_chart_script()

@@ -10,7 +10,7 @@ from nicegui import ui
 from starlette.requests import Request
 
 from gym_gui.failures import FAILURES, failure_line
-from gym_gui.frame import frame
+from gym_gui.frame import frame, page_at
 from gym_gui.listing import GROUPED_SIZE, RunFilters, read_filters
 from gym_gui.live import Live
 from gym_gui.run_data import fetch_bests
@@ -30,7 +30,7 @@ _BESTS_EVERY_S = 5.0
 
 
 def add(live: Live) -> None:
-    @ui.page("/runs")
+    @page_at("/runs")
     async def page(request: Request) -> None:
         filters, problems = read_filters(request.query_params)
         with frame(live, "Runs"):

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from nicegui import ui
 
 from gym_gui.failures import FAILURES, failure_line
-from gym_gui.frame import frame
+from gym_gui.frame import frame, page_at
 from gym_gui.live import Live
 from gym_gui.sweep_data import SweepView, read_sweep
 from gym_gui.widgets.command_line import command_line
@@ -23,7 +23,7 @@ _REFRESH_S = 2.0
 
 
 def add(live: Live) -> None:
-    @ui.page("/sweeps/{name}")
+    @page_at("/sweeps/{name}")
     async def page(name: str) -> None:
         with frame(live, "Sweeps"):
             try:

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from gym_gui import formatting
 from gym_gui.forms.sweep import SweepForm
-from gym_gui.frame import frame
+from gym_gui.frame import frame, page_at
 from gym_gui.live import Live
 from gym_gui.sweep_data import SweepView, read_sweeps
 from gym_gui.widgets.empty import empty
@@ -21,7 +21,7 @@ _REFRESH_S = 3.0
 
 
 def add(live: Live) -> None:
-    @ui.page("/sweeps")
+    @page_at("/sweeps")
     async def page() -> None:
         with frame(live, "Sweeps"):
             heading("Sweeps", 1)

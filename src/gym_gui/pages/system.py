@@ -7,7 +7,7 @@ import asyncio
 from nicegui import ui
 
 from gym_gui.diagnosis import diagnose
-from gym_gui.frame import frame
+from gym_gui.frame import frame, page_at
 from gym_gui.live import Live
 from gym_gui.run_processes import processes_by_run
 from gym_gui.widgets.copy_command import copy_command
@@ -28,7 +28,7 @@ _COLUMN = "gap-4 min-w-0 basis-80 grow"
 
 
 def add(live: Live) -> None:
-    @ui.page("/system")
+    @page_at("/system")
     def page() -> None:
         with frame(live, "System"):
             SystemView(live)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from nicegui import ui
 from starlette.requests import Request
 
-from gym_gui.frame import frame
+from gym_gui.frame import frame, page_at
 from gym_gui.live import Live
 from gym_gui.tabs.tensorboard import BoardView, board_name, event_files
 from gym_gui.widgets.empty import empty
@@ -26,7 +26,7 @@ def address_of(run_ids: list[str]) -> str:
 
 
 def add(live: Live) -> None:
-    @ui.page("/tensorboard")
+    @page_at("/tensorboard")
     async def page(request: Request) -> None:
         words = request.query_params.get("runs", "").split(",")
         run_ids = list(dict.fromkeys(word.strip() for word in words if word.strip()))

@@ -25,6 +25,10 @@ def build(view: RunView) -> Shown:
     return Shown(charts.refresh)
 
 
+_FETCHING = "The curves are being fetched."
+_NONE = "No metric has come yet: the first does with the first episode."
+
+
 class Charts:
     """The controls, and the charts under them; new metrics are added as they appear."""
 
@@ -35,8 +39,7 @@ class Charts:
         self._groups: dict[str, ui.element] = {}
         self.charts: dict[str, CurveChart] = {}
         self._controls()
-        self._empty = ui.label("No metric has come yet: the first does with the first episode.")
-        self._empty.classes("mosaic-muted py-8")
+        self._empty = ui.label().classes("mosaic-muted py-8").props("role=status")
         self._more = ui.label().classes("mosaic-muted")
         self._body = ui.column().classes("w-full gap-4")
         self.refresh()
@@ -48,6 +51,7 @@ class Charts:
         for chart in self.charts.values():
             chart.refresh()
         self._empty.set_visibility(not self.charts)
+        self._empty.set_text(_NONE if self._view.feed.has_answered else _FETCHING)
         found = sum(self._matches(tag) for tag in self._view.feed.tags)
         left_out = max(0, found - MOST_CHARTS)
         self._more.set_text(f"{left_out} more are left out: filter by name." if left_out else "")

@@ -14,6 +14,7 @@ from gym_gui import formatting
 from gym_gui.run_files import file_address
 from gym_gui.run_view import RunView
 from gym_gui.tabs.shown import Shown
+from gym_gui.widgets.axis_look import AXIS, MUTED, NAMES
 from gym_gui.widgets.empty import empty
 from mosaic.client.faults import DaemonFault
 from mosaic.contracts.errors import MosaicError
@@ -111,11 +112,11 @@ def _chart(summary: Mapping[str, Any], other: Mapping[str, Any] | None) -> None:
         {
             "animation": False,
             "aria": {"enabled": True},
-            "legend": {"show": len(series) > 1},
+            "legend": {"show": len(series) > 1, "textStyle": {":color": MUTED}},
             "tooltip": {"trigger": "axis"},
             "grid": {"left": 8, "right": 18, "top": 26, "bottom": 24, "containLabel": True},
-            "xAxis": {"type": "category", "data": middles, "name": "return"},
-            "yAxis": {"type": "value", "name": "episodes", "minInterval": 1},
+            "xAxis": {"type": "category", "data": middles, "name": "return", **NAMES},
+            "yAxis": {"type": "value", "name": "episodes", "minInterval": 1, **AXIS},
             "series": [
                 {"type": "bar", "name": name, "data": _counts(values, edges), "color": colour}
                 for (name, values), colour in zip(series, _COLOURS, strict=False)

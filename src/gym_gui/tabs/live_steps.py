@@ -7,9 +7,9 @@ import contextlib
 import json
 from typing import Any
 
-from nicegui import ui
+from nicegui import background_tasks, ui
 
-from gym_gui.episodes import open_replay, picture_of
+from gym_gui.episodes import Painter, open_replay, picture_of
 from gym_gui.run_view import RunView
 from gym_gui.tabs.shown import Shown
 from mosaic.client.faults import DaemonFault
@@ -20,6 +20,13 @@ from mosaic.proto import trainer_pb2 as pb
 # Steps a second that a person can follow; whatever is beyond is in the store.
 _CREDITS_A_SECOND = 20
 _ROWS = 12
+_COLUMNS = {
+    "episode_index": "Episode",
+    "step_index": "Step",
+    "action": "Action",
+    "observation": "Observation",
+    "reward": "Reward",
+}
 _NO_PICTURE = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
 
 
@@ -36,22 +43,27 @@ class _Live:
         self._rows: list[dict[str, Any]] = []
         self._skipped = 0
         self._drawn: tuple[int, int] | None = None
+        self._painter = Painter(view.run.env_id)
+        self._painting: asyncio.Task[None] | None = None
         self._state = ui.label("Waiting for the first step.").classes("mosaic-muted")
         self._state.props("aria-live=polite")
-        with ui.row().classes("w-full gap-4 items-start"):
-            self._picture = ui.image(_NO_PICTURE).classes("w-80 max-w-full").props("no-spinner")
+        with ui.row().classes("w-full gap-4 items-start") as self._body:
+            self._picture = ui.image(_NO_PICTURE).classes("w-80 max-w-full rounded")
+            self._picture.props("no-spinner no-transition").style("min-height: 20rem").classes(
+                "bg-black/10"
+            )
             self._picture.props["alt"] = "The environment after the last step shown"
             with ui.column().classes("grow gap-2 min-w-64"):
                 self._mind = ui.column().classes("w-full mosaic-panel gap-1")
-                columns = ("episode_index", "step_index", "action", "observation", "reward")
                 self._table = ui.table(
                     columns=[
-                        {"name": name, "label": name.replace("_", " "), "field": name}
-                        for name in columns
+                        {"name": name, "label": title, "field": name, "align": "right"}
+                        for name, title in _COLUMNS.items()
                     ],
                     rows=[],
                     row_key="key",
-                ).classes("w-full")
+                ).classes("w-full mosaic-number")
+                self._table.props("flat bordered dense hide-pagination")
 
     async def refresh(self) -> None:
         if self._task is None and not self._view.has_ended:
@@ -61,7 +73,8 @@ class _Live:
                 await self._feed.grant(_CREDITS_A_SECOND)
         if self._view.has_ended and not self._rows:
             self._state.text = "The run has ended. Its episodes are in the tab Replay."
-        await self._draw()
+        self._body.set_visibility(bool(self._rows) or not self._view.has_ended)
+        self._draw()
 
     async def _follow(self) -> None:
         try:
@@ -83,7 +96,7 @@ class _Live:
             told = f"{self._skipped:,} steps not shown, all of them stored" if self._skipped else ""
             self._state.text = f"A sample of the steps, about {_CREDITS_A_SECOND} a second. {told}"
 
-    async def _draw(self) -> None:
+    def _draw(self) -> None:
         if not self._rows:
             return
         last = self._rows[-1]
@@ -94,19 +107,20 @@ class _Live:
         self._table.rows = [_row(step) for step in reversed(self._rows)]
         self._table.update()
         self._show_mind(last.get("info") or {})
-        picture = picture_of(last) or await self._drawn_again(last)
-        if picture:
+        if picture := picture_of(last):
             self._picture.set_source(picture)
+        elif self._painting is None or self._painting.done():
+            self._painting = asyncio.create_task(self._paint(last))
 
-    async def _drawn_again(self, step: dict[str, Any]) -> str:
+    async def _paint(self, step: dict[str, Any]) -> None:
+        """Show a step that brought no picture; it is played again, which may take a while."""
         view = self._view
         with contextlib.suppress(MosaicError, DaemonFault):
             episode = step["episode_index"]
-            replay = await open_replay(view.live, view.run_id, view.run.env_id, episode)
+            replay = await open_replay(view.live, view.run_id, self._painter, episode)
             for shot in replay.shots:
                 if shot.step is not None and shot.step["step_index"] == step["step_index"]:
-                    return shot.picture
-        return ""
+                    self._picture.set_source(shot.picture or _NO_PICTURE)
 
     def _show_mind(self, info: dict[str, Any]) -> None:
         self._mind.clear()
@@ -116,8 +130,10 @@ class _Live:
     def close(self) -> None:
         if self._feed is not None:
             self._feed.close()
-        if self._task is not None:
-            self._task.cancel()
+        for task in (self._task, self._painting):
+            if task is not None:
+                task.cancel()
+        background_tasks.create(self._painter.close())
 
 
 def _row(step: dict[str, Any]) -> dict[str, Any]:

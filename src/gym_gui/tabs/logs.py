@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
+from pathlib import Path
 
 from nicegui import ui
 
@@ -12,6 +13,7 @@ from gym_gui.run_view import RunView
 from gym_gui.tabs.shown import Shown
 from mosaic.client.faults import DaemonFault
 from mosaic.contracts.errors import MosaicError, NotFound
+from mosaic.contracts.paths import RunPaths
 
 STREAMS = {
     "stderr": "algorithm, errors (stderr)",
@@ -34,13 +36,22 @@ def build(view: RunView) -> Shown:
     return Shown(log.refresh, log.close)
 
 
+def _telling_stream(paths: RunPaths) -> str:
+    """Return the errors where there are any, and otherwise what the algorithm printed."""
+
+    def size(path: Path) -> int:
+        return path.stat().st_size if path.is_file() else 0
+
+    return "stdout" if size(paths.stdout_log) and not size(paths.stderr_log) else "stderr"
+
+
 class LogView:
     """One stream at a time. Lines are text, whatever they hold."""
 
     def __init__(self, view: RunView) -> None:
         self._view = view
-        asked = view.query.get("stream", "stderr")
-        self._stream = asked if asked in STREAMS else "stderr"
+        asked = view.query.get("stream", "")
+        self._stream = asked if asked in STREAMS else _telling_stream(RunPaths(view.run_dir))
         self._search = view.query.get("search", "")
         self._lines: deque[str] = deque(maxlen=_LINES)
         self._new: deque[str] = deque(maxlen=_LINES)
@@ -97,7 +108,7 @@ class LogView:
 
     def _choose(self, stream: str) -> None:
         self._stream = stream
-        self._view.remember(stream=None if stream == "stderr" else stream)
+        self._view.remember(stream=stream)
         self._open()
 
     def _find(self, text: str) -> None:

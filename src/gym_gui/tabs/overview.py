@@ -11,6 +11,7 @@ from nicegui import ui
 from gym_gui import formatting
 from gym_gui.axes import EPISODES_TAG
 from gym_gui.curves import Curve
+from gym_gui.run_data import EVALUATION_TAG
 from gym_gui.run_view import RunView, dig
 from gym_gui.tabs.shown import Shown
 from gym_gui.theme import CURVES
@@ -21,7 +22,6 @@ from gym_gui.widgets.headings import Facts, heading
 from mosaic.contracts.paths import RunPaths
 from mosaic.contracts.saved_states import read_object
 
-EVALUATION_TAG = "eval/episodic_return"
 _BUDGET = ("environment", "acting", "learning")
 
 
@@ -99,6 +99,12 @@ class _TimeBudget:
         self._view = view
         self._parts: dict[str, ui.element] = {}
         self._labels: dict[str, ui.label] = {}
+        self._why = ui.label().classes("mosaic-muted")
+        with ui.column().classes("w-full gap-2") as self._body:
+            self._build()
+        self.refresh()
+
+    def _build(self) -> None:
         with ui.row().classes("w-full no-wrap gap-0 rounded overflow-hidden").style("height: 1rem"):
             for name, color in zip((*_BUDGET, "other"), CURVES, strict=False):
                 self._parts[name] = ui.element("div").style(
@@ -110,14 +116,24 @@ class _TimeBudget:
                     f"background: {color}; width: .8rem; height: .8rem; border-radius: 2px"
                 )
                 self._labels[name] = ui.label()
-        self.refresh()
 
     def refresh(self) -> None:
         shares = time_shares(self._view.feed.own_curves())
+        self._body.set_visibility(bool(shares))
+        self._why.set_visibility(not shares)
+        self._why.set_text("" if shares else _why_untold(self._view))
         for name, part in self._parts.items():
             share = shares.get(name)
             part.style(f"width: {100 * (share or 0):.1f}%")
             self._labels[name].set_text(f"{name}: {'–' if share is None else f'{share:.0%}'}")
+
+
+def _why_untold(view: RunView) -> str:
+    if view.is_evaluation:
+        return "An evaluation only plays: there is nothing to divide."
+    if view.has_ended:
+        return "This run told nothing of it."
+    return "The run tells with its first update."
 
 
 def time_shares(curves: Mapping[str, Curve]) -> dict[str, float]:

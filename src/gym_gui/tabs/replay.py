@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nicegui import ui
+from nicegui import background_tasks, ui
 
-from gym_gui.episodes import Replay, count_episodes, open_replay, read_episodes
+from gym_gui.episodes import Painter, Replay, count_episodes, open_replay, read_episodes
 from gym_gui.run_view import RunView
 from gym_gui.tabs.live_steps import show_mind
 from gym_gui.tabs.shown import Shown
@@ -28,7 +28,9 @@ class _Replay:
     def __init__(self, view: RunView) -> None:
         self._view = view
         self._replay = Replay()
+        self._painter = Painter(view.run.env_id)
         self._at = 0
+        self._opened: int | None = None
         self._is_listed = False
         self._episodes: dict[int, dict[str, Any]] = {}
         with ui.row().classes("w-full gap-3 items-center"):
@@ -42,14 +44,16 @@ class _Replay:
             self._number.on("keydown.enter", lambda: self._open(_whole(self._number.value)))
         self._note = ui.label("").classes("mosaic-muted").props("aria-live=polite")
         with ui.row().classes("w-full gap-4 items-start"):
-            self._picture = ui.image(_NO_PICTURE).classes("w-96 max-w-full").props("no-spinner")
+            self._picture = (
+                ui.image(_NO_PICTURE).classes("w-96 max-w-full").props("no-spinner no-transition")
+            )
             self._picture.props["alt"] = "The environment at this step of the episode"
             self._step = ui.column().classes("grow gap-1 min-w-64 mosaic-panel")
-        with ui.row().classes("w-full items-center gap-2 no-wrap"):
+        with ui.row().classes("w-full items-center gap-2"):
             self._button("skip_previous", "One step back", lambda: self._go(self._at - 1))
             self._play = self._button("play_arrow", "Play or stop", self._toggle)
             self._button("skip_next", "One step on", lambda: self._go(self._at + 1))
-            self._slider = ui.slider(min=0, max=0, value=0).classes("grow min-w-48")
+            self._slider = ui.slider(min=0, max=0, value=0).classes("grow basis-32 min-w-32")
             self._slider.props("label aria-label='Step'")
             self._slider.on_value_change(lambda event: self._go(int(event.value)))
             self._speed = ui.select({each: f"{each} steps/s" for each in _SPEEDS}, value=5)
@@ -95,17 +99,19 @@ class _Replay:
             self._note.text = "No episode has ended yet; the first is here when it has."
 
     async def _open(self, episode: int | None) -> None:
-        if episode is None:
+        if episode is None or episode == self._opened:
             return
         view = self._view
         self._note.text = f"Episode {episode} is being opened."
         try:
-            self._replay = await open_replay(view.live, view.run_id, view.run.env_id, episode)
+            self._replay = await open_replay(view.live, view.run_id, self._painter, episode)
         except (MosaicError, DaemonFault) as error:
             self._note.text = str(error)
             return
         self._note.text = self._replay.note
         view.remember(tab="replay", episode=str(episode))
+        self._opened = episode
+        self._choice.value = episode if episode in self._episodes else None
         self._slider.props["max"] = max(0, len(self._replay.shots) - 1)
         self._slider.update()
         self._go(0)
@@ -151,6 +157,7 @@ class _Replay:
 
     def close(self) -> None:
         self._timer.active = False
+        background_tasks.create(self._painter.close())
 
 
 def _title(episode: dict[str, Any]) -> str:

@@ -49,7 +49,9 @@ class _Tab:
             self._line = ui.label("W&B has not written anything yet.").props("role=status")
             self._link = ui.link("Open the hosted run", "", new_tab=True)
             self._offline = ui.column().classes("w-full gap-2")
-        self._grid = ui.element("div").classes("w-full grid grid-cols-1 lg:grid-cols-2 gap-4")
+        self._grid = ui.element("div").classes(
+            "w-full grid grid-cols-1 md:grid-cols-2 xl:grid-cols-3 gap-3"
+        )
         with ui.element("div").classes("w-full grid grid-cols-1 lg:grid-cols-2 gap-4"):
             self._summary = _table("Summary")
             self._config = _table("Config")
@@ -131,7 +133,8 @@ def _table(title: str) -> ui.table:
             {"name": "value", "label": "value", "field": "value", "align": "right"},
         ]
         table = ui.table(rows=[], columns=columns, row_key="name").classes("w-full")
-        return table.props("flat dense wrap-cells hide-header :rows-per-page-options='[0]'")
+        table.props("flat dense wrap-cells hide-header hide-bottom :rows-per-page-options='[0]'")
+        return table.style("max-height: 24rem")
 
 
 def _fill(table: ui.table, values: dict[str, Any]) -> None:

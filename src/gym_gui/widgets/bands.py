@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,13 +11,12 @@ from nicegui import ui
 
 from gym_gui.seeds import Band, smooth
 from gym_gui.theme import CURVES
+from gym_gui.widgets.axis_look import AXIS, MUTED, PANEL
 
 # Colours repeat after eight curves; the strokes tell those apart, and help in print.
 _STROKES = ("solid", "dashed", "dotted")
-
-_MUTED = "getComputedStyle(document.body).getPropertyValue('--mosaic-muted').trim()"
-_LINE = "getComputedStyle(document.body).getPropertyValue('--mosaic-line').trim()"
-_PANEL = "getComputedStyle(document.body).getPropertyValue('--mosaic-panel').trim()"
+# A band may lengthen the axis by this share of what the means span, at each end.
+_BAND_ROOM = 0.4
 
 # The names of runs come from outside: the tooltip is drawn as text ("richText"), never as HTML.
 _TOOLTIP = """(items) => {
@@ -30,12 +30,6 @@ _TOOLTIP = """(items) => {
       + (runs === 1 ? ' run' : ' runs');
   })).join('\\n');
 }"""
-_COMPACT = """value => {
-  for (const [unit, letter] of [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']])
-    if (Math.abs(value) >= unit) return Number((value / unit).toPrecision(4)) + letter;
-  return Number(Number(value).toPrecision(4));
-}"""
-
 # The chart is painted in the colours of the theme, which may change while it is shown.
 _FOLLOW_THEME = """<script>
 document.addEventListener('DOMContentLoaded', () => new MutationObserver(() =>
@@ -84,12 +78,6 @@ def _options(
     series: list[dict[str, Any]] = []
     for index, each in enumerate(bands):
         series += _series(index, each, smoothing=smoothing, has_band=has_band)
-    axis = {
-        "axisLabel": {":color": _MUTED, ":formatter": _COMPACT, "hideOverlap": True},
-        "nameTextStyle": {":color": _MUTED},
-        "axisLine": {"lineStyle": {":color": _MUTED}},
-        "splitLine": {"lineStyle": {":color": _LINE}},
-    }
     return {
         "animation": False,
         "grid": {"left": 8, "right": 24, "top": 30, "bottom": 30, "containLabel": True},
@@ -98,16 +86,16 @@ def _options(
             "renderMode": "richText",
             "confine": True,
             ":formatter": _TOOLTIP,
-            ":backgroundColor": _PANEL,
-            "textStyle": {":color": _MUTED},
+            ":backgroundColor": PANEL,
+            "textStyle": {":color": MUTED},
         },
         "toolbox": {
             "right": 8,
             "top": -4,
-            "iconStyle": {":borderColor": _MUTED},
+            "iconStyle": {":borderColor": MUTED},
             "feature": {
                 "dataZoom": {"yAxisIndex": "none", "title": {"zoom": "Zoom", "back": "Back"}},
-                "saveAsImage": {"name": "compare", "title": "PNG", ":backgroundColor": _PANEL},
+                "saveAsImage": {"name": "compare", "title": "PNG", ":backgroundColor": PANEL},
             },
         },
         "dataZoom": [{"type": "inside", "zoomOnMouseWheel": "ctrl", "filterMode": "none"}],
@@ -116,11 +104,41 @@ def _options(
             "name": "environment steps",
             "nameLocation": "middle",
             "nameGap": 26,
-            **axis,
+            **AXIS,
         },
-        "yAxis": {"type": "value", "scale": True, "name": unit, **axis},
+        "yAxis": {
+            "type": "value",
+            "scale": True,
+            "name": unit,
+            **AXIS,
+            **axis_ends(bands, smoothing),
+        },
         "series": series,
     }
+
+
+def axis_ends(bands: Sequence[NamedBand], smoothing: float) -> dict[str, float]:
+    """Return where the axis of the values ends: the means set it, a wide band is cut off there."""
+    means = [value for each in bands for value in smooth(each.band.mean, smoothing)]
+    if not means:
+        return {}
+    low, high = min(means), max(means)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    reach = _BAND_ROOM * (high - low)
+    lowest = max(low - reach, min(value for each in bands for value in each.band.low))
+    highest = min(high + reach, max(value for each in bands for value in each.band.high))
+    step = _round_step((max(high, highest) - min(low, lowest)) / 5)
+    return {
+        "min": _short(math.floor(min(low, lowest) / step) * step),
+        "max": _short(math.ceil(max(high, highest) / step) * step),
+    }
+
+
+def _round_step(size: float) -> float:
+    """Return 1, 2, 5 or 10 times a power of ten, at least as large."""
+    power: float = 10.0 ** math.floor(math.log10(size))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= size * 0.999)
 
 
 def _series(

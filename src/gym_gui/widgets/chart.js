@@ -3,6 +3,7 @@
 // of the page, which the server need not know.
 window.mosaicChart = {
   data: new Map(),
+  drawn: new Set(),
 
   ready(id, act, tries = 200) {
     const chart = window.getElement?.(id)?.chart;
@@ -17,6 +18,7 @@ window.mosaicChart = {
     });
     this.data.set(id, held);
     this.ready(id, chart => {
+      this.drawn.add(id);
       if (!chart.mosaicPainted) this.paint(chart);
       chart.setOption({series: held.map(data => ({data}))});
     });
@@ -51,7 +53,9 @@ window.mosaicChart = {
   repaint() {
     for (const id of this.data.keys()) {
       const chart = window.getElement?.(id)?.chart;
-      if (chart) this.paint(chart); else this.data.delete(id);
+      if (chart) this.paint(chart);
+      // Data may be here before its chart is: only what was drawn and has gone is forgotten.
+      else if (this.drawn.delete(id)) this.data.delete(id);
     }
   },
 

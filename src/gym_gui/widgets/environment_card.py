@@ -6,7 +6,7 @@ from nicegui import ui
 
 from gym_gui.environment_filter import environment_path
 from mosaic.catalog.environments import Environment
-from mosaic.catalog.games import preview_file
+from mosaic.catalog.games import load_games, preview_file
 from mosaic.catalog.needs import needs_of
 
 PREVIEWS = "/environment-previews"
@@ -23,19 +23,25 @@ def environment_card(environment: Environment) -> None:
             badges(environment)
 
 
+def preview_address(env_id: str) -> str:
+    """Return where the picture of an environment is; empty where it has none."""
+    game = load_games().get(env_id)
+    return f"{PREVIEWS}/{game.slug}.webp" if game and preview_file(game).is_file() else ""
+
+
 def preview(environment: Environment, classes: str) -> None:
     """Show its picture, or a symbol where it has none."""
-    game = environment.game
+    address = preview_address(environment.id)
     with (
         ui.row()
         .classes(f"{classes} items-center justify-center")
         .style("background: color-mix(in srgb, var(--mosaic-muted) 12%, transparent)")
     ):
-        if game is None or not preview_file(game).is_file():
+        if not address:
             ui.icon("sports_esports", size="lg").classes("mosaic-muted").props("aria-hidden=true")
             return
         image = ui.element("img").classes("max-w-full h-full object-contain")
-        image.props["src"] = f"{PREVIEWS}/{game.slug}.webp"
+        image.props["src"] = address
         image.props["alt"] = f"A picture of {environment.title}"
         image.props["loading"] = "lazy"
 

@@ -11,6 +11,7 @@ from mosaic.fastlane.status import LaneStatus
 
 GRID = "grid"
 NO_LANE = "No live frames: the run has not opened its lane, or has ended."
+_NOT_YET = "The first frame comes with the next step; a paused run takes none."
 _HOW = {
     "off": "Start a run with fastlane_video_mode single or grid to see it live.",
     "no_renderer": "The environment cannot draw here; System, doctor, says what is missing.",
@@ -50,15 +51,16 @@ class FrameView:
         self._source = ""
         with ui.column().classes("w-full items-center gap-1"):
             with ui.element("div").classes(
-                "w-full flex items-center justify-center rounded bg-black/10"
+                "w-full relative flex items-center justify-center rounded bg-black/10"
             ) as box:
                 box.style(f"height: {height}")
-                self._image = ui.element("img").classes(
-                    "mosaic-stream max-w-full max-h-full object-contain"
-                )
-                self._image.style("image-rendering: pixelated; height: 100%")
-                self._image.props('alt="The agent, live"')
                 self._why = ui.label().classes("mosaic-muted text-center p-4")
+                # Above the words, and unseen until the first frame is there.
+                self._image = ui.element("img").classes(
+                    "mosaic-stream mosaic-frame absolute inset-0 w-full h-full object-contain"
+                )
+                self._image.style("image-rendering: pixelated")
+                self._image.props('alt="The agent, live" onload="this.style.opacity=1"')
             self._hud = ui.label().classes("mosaic-number text-xs whitespace-pre-line w-full")
             self._hud.style("min-height: 3.2rem").props("role=status")
         self.refresh()
@@ -88,7 +90,8 @@ class FrameView:
             return
         frame = self._reader.read(0 if self._lane == GRID else int(self._lane))
         self._hud.set_text("\n".join(hud.lines(status, frame.metrics if frame else None)))
-        self._why.set_text(f"{hud.connection(status.notice)}. {_HOW.get(status.status, '')}")
+        why = _HOW.get(status.status, "")
+        self._why.set_text(_NOT_YET if is_live else f"{hud.connection(status.notice)}. {why}")
 
     def close(self) -> None:
         """Stop looking, so that the run stops drawing for us."""
@@ -103,7 +106,6 @@ class FrameView:
 
     def _show(self, source: str) -> None:
         self._image.set_visibility(bool(source))
-        self._why.set_visibility(not source)
         if source != self._source:
             self._source = source
             # An empty address ends the stream; hiding the picture would not.

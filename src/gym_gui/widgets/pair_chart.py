@@ -7,16 +7,16 @@ from typing import Any
 from nicegui import ui
 
 from gym_gui.theme import CURVES
+from gym_gui.widgets.axis_look import AXIS
 
 _MOST = 1_000
-_MUTED = "#7a8699"
 
 
 class PairChart:
     def __init__(self, name: str) -> None:
         with ui.column().classes("w-full mosaic-panel p-3 min-w-0 gap-0"):
             ui.label(name).classes("font-bold truncate")
-            self._chart = ui.echart(_options([])).classes("w-full").style("height: 13rem")
+            self._chart = ui.echart(_options([])).classes("w-full").style("height: 11rem")
             self._chart.props(f'role=img aria-label="{name.replace(chr(34), "")}"')
 
     def show(self, pairs: list[tuple[float, float]]) -> None:
@@ -38,15 +38,11 @@ def thinned(pairs: list[tuple[float, float]], most: int = _MOST) -> list[list[fl
 
 
 def _options(data: list[list[float]]) -> dict[str, Any]:
-    axis = {
-        "axisLabel": {"color": _MUTED},
-        "splitLine": {"lineStyle": {"color": _MUTED, "opacity": 0.25}},
-    }
     return {
         "animation": False,
         "grid": {"left": 56, "right": 16, "top": 12, "bottom": 28},
         "tooltip": {"trigger": "axis"},
-        "xAxis": {"type": "value", **axis},
-        "yAxis": {"type": "value", "scale": True, **axis},
+        "xAxis": {"type": "value", **AXIS},
+        "yAxis": {"type": "value", "scale": True, **AXIS},
         "series": [{"type": "line", "showSymbol": False, "color": CURVES[0], "data": data}],
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nicegui import ui
 
 from gym_gui import formatting
-from gym_gui.run_rows import elapsed, has_ended, share, speed, steps, time_left, title
+from gym_gui.run_rows import elapsed, has_ended, name, share, speed, steps, time_left, title
 from gym_gui.widgets.sparkline import Sparkline
 from gym_gui.widgets.state import StateMark
 from gym_gui.widgets.thumbnail import Thumbnail
@@ -24,7 +24,7 @@ class RunCard:
             ui.link(title(run), f"/runs/{run.run_id}").classes("font-bold w-full truncate")
             self._note = ui.label().classes("mosaic-muted text-sm w-full truncate h-5")
             with ui.row().classes("w-full no-wrap items-center gap-2"):
-                self._thumbnail = Thumbnail(run.run_id)
+                self._thumbnail = Thumbnail(run.run_id, run.env_id)
                 self._spark = Sparkline()
             self._bar = ui.linear_progress(show_value=False, size="4px").props(
                 "aria-label='Progress'"
@@ -62,7 +62,7 @@ def _note(run: pb.Run) -> str:
     """Return why a run is as it is, and otherwise its name."""
     if run.reason:
         return run.reason
-    return f"place {run.queue_position} in the queue" if run.queue_position else run.name
+    return f"place {run.queue_position} in the queue" if run.queue_position else name(run)
 
 
 def _clock(run: pb.Run) -> str:

@@ -67,7 +67,7 @@ _CARD = f"""<div class="col-12 q-pa-xs"><div class="mosaic-panel column no-wrap 
     {{{{ props.row.duration }}}}</div></div></div>"""
 
 _STYLE = """
-.mosaic-run-name { display: inline-block; max-width: 15rem; overflow: hidden;
+.mosaic-run-name { display: inline-block; max-width: 9rem; overflow: hidden;
                    text-overflow: ellipsis; white-space: nowrap; vertical-align: bottom; }
 body:not(.body--dark) .mosaic-runs a { color: #1d4ed8; }
 .mosaic-runs a:hover { text-decoration: underline; }

@@ -8,10 +8,10 @@ from nicegui import ui
 
 from gym_gui.sweep_data import history, importances, parallel
 from gym_gui.theme import CURVES
+from gym_gui.widgets.axis_look import AXIS, MUTED, NAMES
 from gym_gui.widgets.headings import heading
 from mosaic.sweeps.reading import Study
 
-_MUTED = "#7a8699"  # readable on both themes
 _GRID = {"left": 56, "right": 16, "top": 16, "bottom": 40}
 
 
@@ -56,9 +56,7 @@ def _axis(name: str, **more: Any) -> dict[str, Any]:
         "name": name,
         "nameLocation": "middle",
         "nameGap": 26,
-        "axisLabel": {"color": _MUTED},
-        "nameTextStyle": {"color": _MUTED},
-        "splitLine": {"lineStyle": {"color": _MUTED, "opacity": 0.25}},
+        **(NAMES if more.get("type") == "category" else AXIS),
         **more,
     }
 
@@ -88,7 +86,7 @@ def _importances(shares: dict[str, float]) -> dict[str, Any]:
     if not shares:
         text = "Six trials are needed."
         return {"title": {"text": text, "left": "center", "top": "middle",
-                          "textStyle": {"color": _MUTED, "fontSize": 14}}}  # fmt: skip
+                          "textStyle": {":color": MUTED, "fontSize": 14}}}  # fmt: skip
     names = list(reversed(shares))
     return {
         "animation": False,
@@ -100,7 +98,7 @@ def _importances(shares: dict[str, float]) -> dict[str, Any]:
                 "type": "bar",
                 "color": CURVES[0],
                 "data": [round(shares[name], 3) for name in names],
-                "label": {"show": True, "position": "right", "color": _MUTED},
+                "label": {"show": True, "position": "right", ":color": MUTED},
             }
         ],
     }
@@ -108,8 +106,8 @@ def _importances(shares: dict[str, float]) -> dict[str, Any]:
 
 def _parallel(axes: list[dict[str, Any]], lines: list[list[Any]]) -> dict[str, Any]:
     last = [line[-1] for line in lines]
-    named = [{**axis, "nameTextStyle": {"color": _MUTED}, "axisLabel": {"color": _MUTED}}
-             for axis in axes]  # fmt: skip
+    colours = {"nameTextStyle": {":color": MUTED}, "axisLabel": {":color": MUTED}}
+    named = [{**axis, **colours} for axis in axes]
     return {
         "animation": False,
         "parallel": {"left": 60, "right": 80, "top": 40, "bottom": 24},
