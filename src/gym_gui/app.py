@@ -59,6 +59,6 @@ def build(live: Live, access: Access, *, hosts: list[str], port: int, start: boo
         storage_secret=access.storage_secret,
         show_welcome_message=False,
         reconnect_timeout=10.0,
-        tailwind=False,  # a compiler in the browser: static/utilities.css has what it would make
+        tailwind=False,  # a compiler in the browser; static/utilities.css has the classes in use
     )
     return Guard(AssetCache(app), access, hosts, port)

@@ -28,6 +28,26 @@ def test_every_class_of_the_pages_has_a_rule() -> None:
     assert not missing, f"run .venv/bin/python scripts/make_styles.py, or correct: {missing}"
 
 
+def test_the_rules_are_those_of_the_classes_in_use() -> None:
+    script = load_script("make_styles")
+    made = script.sheet(script.words_of_source())
+    assert script.TARGET.read_text(encoding="utf-8") == made, "run scripts/make_styles.py"
+
+
+def test_a_class_says_what_its_rule_is() -> None:
+    script = load_script("make_styles")
+    told = {
+        "gap-0": ".gap-0 { gap: 0; }",
+        "!py-2": r".\!py-2 { padding-block: 0.5rem !important; }",
+        "left-1/2": r".left-1\/2 { left: 50%; }",
+        "h-[26rem]": r".h-\[26rem\] { height: 26rem; }",
+        "sm:p-4": r"@media (width >= 40rem) { .sm\:p-4 { padding: 1rem; } }",
+    }
+    assert {word: script.rule_of(word)[1] for word in told} == told
+    for word in (":grid", "huge:flex", "gap-", "gap-many", "w-[80vw", "p", "text"):
+        assert script.rule_of(word) is None
+
+
 def test_what_the_head_asks_for_early_is_there() -> None:
     static = Path(nicegui.__file__).parent / "static"
     asked = re.findall(
