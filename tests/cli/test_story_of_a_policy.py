@@ -54,6 +54,11 @@ def checkpoint_steps(run_id: str) -> list[int]:
     return sorted(int(path.stem.removeprefix("step-")) for path in root.glob("step-*.ckpt"))
 
 
+def latest_exact(run_id: str) -> int:
+    manifest = json.loads((Path(mosaic("show", run_id)["run_dir"]) / "analytics.json").read_text())
+    return int(Path(manifest["artifacts"]["checkpoints"]["latest"]).stem.removeprefix("step-"))
+
+
 @pytest.mark.parametrize("life", LIVES, ids=lambda life: life.algo)
 def test_the_life_of_a_policy(var: VarPaths, life: Life) -> None:
     flags = [f"--{name.replace('_', '-')}={value}" for name, value in life.settings.items()]
@@ -62,7 +67,7 @@ def test_the_life_of_a_policy(var: VarPaths, life: Life) -> None:
     run_id = mosaic("train", life.algo, *asked, *kept, *flags, "--detach")["run_id"]
     wait_until(lambda: checkpoint_steps(run_id), "a checkpoint")
     mosaic("cancel", run_id)
-    step = checkpoint_steps(run_id)[0]
+    step = latest_exact(run_id)
     total = str(step + life.interval)
     child = mosaic("resume", run_id, "--from", str(step), "--total-timesteps", total)
     assert child["outcome"] == "succeeded"
