@@ -190,3 +190,11 @@ def test_a_port_that_is_taken_is_no_problem(tmp_path: Path) -> None:
         taken = one(doctor_checks.check_daemon(paths), "port")
     assert "is taken by another program" in taken.text
     assert taken.status is Status.OK
+
+
+def test_so_is_that_of_the_gui(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setattr(doctor_checks, "DEFAULT_PORT", server.getsockname()[1])
+        [taken] = doctor_checks.check_gui(VarPaths(tmp_path))
+    assert "is taken by another program: the GUI will choose a free one" in taken.text
+    assert list(doctor_checks.check_gui(VarPaths(tmp_path))) == []
