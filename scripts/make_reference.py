@@ -9,18 +9,20 @@ import dataclasses
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from algorithm_page import EVERYWHERE, lines_of
+from markdown_lines import table, value
 
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.errors import BORDERS
 from mosaic.contracts.extras import RESERVED
 from mosaic.contracts.manifest import Manifest
 from mosaic.contracts.metrics import CATALOGUE
-from mosaic.contracts.parameters import Parameter
 from mosaic.contracts.run_config import RunConfig
-from mosaic.contracts.schema import AlgorithmSchema, TunedRow, load_schema
+from mosaic.contracts.schema import AlgorithmSchema, load_schema
 from mosaic.contracts.states import MOVES, Outcome, RunState
 from mosaic.workers.discovery import discover_workers
 
@@ -76,7 +78,7 @@ def _metrics() -> str:
         "Every tag that a run may log, in TensorBoard, in `metrics.jsonl` and in the `metric` "
         "events. The names are CleanRL's. One tag of several players ends in `-player0`, "
         "`-player1`, and so on.",
-        *_table(("tag", "meaning", "unit", "axis"), rows),
+        *table(("tag", "meaning", "unit", "axis"), rows),
     )
 
 
@@ -90,25 +92,25 @@ def _protocol() -> str:
         "[events](events.md), [telemetry](telemetry.md), and the manifest below.",
         "## States of a run",
         "",
-        *_table(("state", "may become"), _states()),
+        *table(("state", "may become"), _states()),
         "",
         f"Outcomes: {', '.join(f'`{each}`' for each in Outcome)}.",
         "",
         "## Errors",
         "",
-        *_table(("code", "exit code", "gRPC status"), _borders()),
+        *table(("code", "exit code", "gRPC status"), _borders()),
         "",
         "## Keys of extras",
         "",
-        *_table(("key", "type", "default", "meaning"), _extras()),
+        *table(("key", "type", "default", "meaning"), _extras()),
         "",
         "## Capabilities of a worker",
         "",
-        *_table(("field", "type"), _fields(WorkerCapabilities)),
+        *table(("field", "type"), _fields(WorkerCapabilities)),
         "",
         "## The manifest",
         "",
-        *_table(("field", "type"), _fields(Manifest)),
+        *table(("field", "type"), _fields(Manifest)),
         "",
         f"## gRPC: `{package}`",
         "",
@@ -137,7 +139,7 @@ def _extras() -> list[tuple[str, str, str, str]]:
     rows = []
     for key in RESERVED.values():
         kind = key.type + (f": {', '.join(map(str, key.choices))}" if key.choices else "")
-        rows.append((f"`{key.name}`", kind, _value(key.default), key.help))
+        rows.append((f"`{key.name}`", kind, value(key.default), key.help))
     return rows
 
 
@@ -161,7 +163,7 @@ def _calls(source: str) -> list[str]:
         title, _, calls = group.partition("\n")
         found = re.findall(r"rpc (\w+)\((.*?)\) returns \((.*?)\);", calls)
         rows = [(f"`{name}`", f"`{request}`", f"`{answer}`") for name, request, answer in found]
-        lines += ["", f"### {title}", "", *_table(("call", "request", "answer"), rows)]
+        lines += ["", f"### {title}", "", *table(("call", "request", "answer"), rows)]
     return lines
 
 
@@ -172,7 +174,7 @@ def _messages(source: str) -> list[str]:
         fields = re.findall(r"^ +([\w<>, .]+?) (\w+) = \d+;(?: *// *(.*))?$", body, re.MULTILINE)
         rows = [(f"`{field}`", f"`{kind}`", comment) for kind, field, comment in fields]
         lines += ["", f"#### {name}", ""]
-        lines += _table(("field", "type", "meaning"), rows) if rows else ["No fields."]
+        lines += table(("field", "type", "meaning"), rows) if rows else ["No fields."]
     return lines
 
 
@@ -182,70 +184,12 @@ def _algorithm_index(algorithms: Sequence[AlgorithmSchema]) -> str:
         for each in algorithms
     ]
     tree = ["", "```{toctree}", ":hidden:", "", *(each.name for each in algorithms), "```"]
-    lines = [*_table(("name", "summary", "environments"), rows), *tree]
-    return _page("Algorithms", "`mosaic algos` prints the same list.", *lines)
+    lines = [*table(("name", "summary", "environments"), rows), *tree]
+    return _page("Algorithms", f"`mosaic algos` prints the same list. {EVERYWHERE}", *lines)
 
 
 def _algorithm(algorithm: AlgorithmSchema) -> str:
-    needs = ", ".join(f"`{name}`" for name in algorithm.extras) or "nothing beyond the base"
-    lines = [
-        f"Environments: {', '.join(algorithm.env_families)}. Needs: {needs}.",
-        "",
-        "```bash",
-        f"mosaic train {algorithm.name} --env-id {_example(algorithm)} --local",
-        "```",
-        "",
-        "## Hyperparameters",
-        "",
-        *_parameter_table(field for field in algorithm.fields if not field.runtime_only),
-        "",
-        "## Options of the run",
-        "",
-        "They change where and how a run is done, not what it learns.",
-        "",
-        *_parameter_table(field for field in algorithm.fields if field.runtime_only),
-    ]
-    for row in algorithm.tuned:
-        lines += _tuned(algorithm, row)
-    return _page(algorithm.name, algorithm.summary, *lines)
-
-
-def _example(algorithm: AlgorithmSchema) -> str:
-    return algorithm.tuned[0].env_id if algorithm.tuned else str(algorithm.default("env_id"))
-
-
-def _parameter_table(parameters: Iterable[Parameter]) -> list[str]:
-    rows = [
-        (f"`{each.flag}`", _value(each.default), each.allowed(), each.help, each.group)
-        for each in parameters
-    ]
-    return _table(("flag", "default", "allowed", "meaning", "group"), rows)
-
-
-def _tuned(algorithm: AlgorithmSchema, row: TunedRow) -> list[str]:
-    values = [(f"`{name}`", _value(value)) for name, value in row.values.items()]
-    command = f"mosaic train {algorithm.name} --env-id {row.env_id} --tuned"
-    return [
-        "",
-        f"## Tuned for {row.env_id}",
-        "",
-        f"Used with `{command}`. Source: {row.source}.",
-        "",
-        *_table(("parameter", "value"), values),
-    ]
-
-
-def _value(value: Any) -> str:
-    return "none" if value is None else f"`{json.dumps(value)}`"
-
-
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    lines = [_row(headings), _row(["---"] * len(headings))]
-    return lines + [_row([cell.replace("|", "\\|") for cell in row]) for row in rows]
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    return _page(algorithm.name, algorithm.summary, *lines_of(algorithm))
 
 
 def _page(title: str, introduction: str, *lines: str) -> str:

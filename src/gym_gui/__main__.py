@@ -15,12 +15,11 @@ from typing import NoReturn
 from mosaic.contracts.dotenv import load_dotenv
 from mosaic.contracts.errors import EXIT_OK, ConfigError, DependencyMissing, MosaicError
 from mosaic.contracts.files import make_directory, write_json_whole
-from mosaic.contracts.gui_access import Access
+from mosaic.contracts.gui_access import DEFAULT_PORT, Access
 from mosaic.contracts.paths import VarPaths
 from mosaic.contracts.tokens import make_token
 
 DEFAULT_HOST = "127.0.0.1"
-DEFAULT_PORT = 8765
 # For clients of Socket.IO and for NiceGUI's own window, which are never made here: 18 MB.
 _NOT_NEEDED = ("aiohttp", "requests", "websocket", "webview")
 

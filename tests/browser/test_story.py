@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browser.acts import cancel_past_a_checkpoint, checkpoints_of
 from tests.browser.gui_process import TIMEOUT_S, GuiProcess, wait_until
 from tests.browser.seen import (
     expect_state,
@@ -39,7 +39,7 @@ def test_from_the_link_to_a_comparison(gui: GuiProcess, browser: Browser) -> Non
     first = train(gui, page)
     see_chart_move(page)
     see_frames_move(page)
-    cancel(gui, page, first)
+    cancel_past_a_checkpoint(gui, page, first)
     second = resume(gui, page, first)
     evaluate(page, first)
     third = train_again(page, {first, second})
@@ -62,17 +62,6 @@ def train(gui: GuiProcess, page: Page) -> str:
     return run_id
 
 
-def cancel(gui: GuiProcess, page: Page, run_id: str) -> None:
-    checkpoints = gui.paths.run(run_id, "train").root / "checkpoints"
-    wait_until(lambda: list(_checkpoints(checkpoints)), "a checkpoint")
-    page.get_by_role("button", name="Cancel", exact=True).click()
-    expect_state(page, "cancelled")
-
-
-def _checkpoints(directory: Path) -> list[Path]:
-    return list(directory.glob("step-*.ckpt"))
-
-
 def resume(gui: GuiProcess, page: Page, parent: str) -> str:
     """Go on, and see the curve of both runs with the seam between them."""
     page.get_by_role("button", name="Resume", exact=True).click()
@@ -81,15 +70,11 @@ def resume(gui: GuiProcess, page: Page, parent: str) -> str:
     expect_state(page, "running")
     expect(page.get_by_text("Resumed from")).to_be_visible()
     wait_until(lambda: seams(page), "the seam")
-    steps = {int(path.stem.partition("-")[2]) for path in _all_checkpoints(gui, parent)}
+    steps = {int(path.stem.partition("-")[2]) for path in checkpoints_of(gui, parent)}
     assert seams(page)[0] in steps
     page.get_by_role("button", name="Cancel", exact=True).click()
     expect_state(page, "cancelled")
     return run_id
-
-
-def _all_checkpoints(gui: GuiProcess, run_id: str) -> list[Path]:
-    return _checkpoints(gui.paths.run(run_id, "train").root / "checkpoints")
 
 
 def evaluate(page: Page, run_id: str) -> None:

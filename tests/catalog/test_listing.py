@@ -22,6 +22,20 @@ from mosaic.contracts.paths import VarPaths
 from mosaic.workers.discovery import load_catalogue
 
 
+@pytest.mark.parametrize(
+    ("usual", "env_id"),
+    [
+        ("BreakoutNoFrameskip-v4", "ALE/Breakout-v5"),
+        ("Breakout-v5", "ALE/Breakout-v5"),
+        ("HalfCheetah-v4", "HalfCheetah-v5"),
+    ],
+)
+def test_the_names_that_cleanrls_users_know_are_known_before_any_package_was_asked(
+    usual: str, env_id: str, everything: Environments
+) -> None:
+    assert documented().find(usual).id == everything.find(usual).id == env_id
+
+
 @pytest.fixture(scope="module")
 def paths(tmp_path_factory: pytest.TempPathFactory) -> VarPaths:
     return VarPaths(tmp_path_factory.mktemp("var"))
@@ -112,7 +126,7 @@ def test_what_is_missing_is_named_with_its_command(monkeypatch: pytest.MonkeyPat
     (need,) = needs_of(lander)
     assert not is_installed(lander)
     assert need.lacks == ("no_such_module",)
-    assert need.command.endswith("pip install 'mosaic-rl[box2d]'")
+    assert need.command.endswith("'mosaic-rl[box2d]'")
     assert needs_of(documented().find("CartPole-v1")) == []
 
 

@@ -75,6 +75,7 @@ class TestDamagedFiles:
     def test_a_missing_segment(self, saved: Saved) -> None:
         saved.path().unlink()
         assert f"{saved.path()}' is damaged: it is missing." in saved.refusal()
+        assert "checkpoint_replay=latest" in saved.refusal()
 
     def test_a_link(self, saved: Saved) -> None:
         saved.path().rename(saved.root / "elsewhere")

@@ -82,16 +82,25 @@ def test_an_extra_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     check = one(doctor_checks.check_extras(VarPaths(tmp_path)), "extra box2d")
     assert check.status is Status.MISSING
     assert check.text.endswith("no_such_module, no_such_parent.module")
-    assert check.fix.endswith("pip install 'mosaic-rl[box2d]'")
+    assert check.fix.endswith("'mosaic-rl[box2d]'")
 
 
 def test_the_command_installs_where_mosaic_is(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    monkeypatch.setattr(sys, "prefix", "/usr")
     assert install_command("atari", "jax") == "pip install 'mosaic-rl[atari,jax]'"
     monkeypatch.setenv("PATH", str(tmp_path))
     assert install_command("atari") == f"{sys.executable} -m pip install 'mosaic-rl[atari]'"
+
+
+def test_in_a_checkout_of_its_own_it_keeps_to_the_versions_that_fit_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "prefix", str(PYPROJECT.parent / ".venv"))
+    pins = PYPROJECT.parent / "constraints.txt"
+    assert install_command("spade").endswith(f"pip install -c {pins} 'mosaic-rl[spade]'")
 
 
 def test_what_every_installation_has_is_brought_back(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,3 +190,11 @@ def test_a_port_that_is_taken_is_no_problem(tmp_path: Path) -> None:
         taken = one(doctor_checks.check_daemon(paths), "port")
     assert "is taken by another program" in taken.text
     assert taken.status is Status.OK
+
+
+def test_so_is_that_of_the_gui(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setattr(doctor_checks, "DEFAULT_PORT", server.getsockname()[1])
+        [taken] = doctor_checks.check_gui(VarPaths(tmp_path))
+    assert "is taken by another program: the GUI will choose a free one" in taken.text
+    assert list(doctor_checks.check_gui(VarPaths(tmp_path))) == []

@@ -36,7 +36,7 @@ def test_families(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[2].split()[:3] == ["mujoco", "11", "yes"]
     rows = {row["name"]: row for row in answer(capsys)}
     assert rows["atari"]["environments"] >= 100
-    assert rows["atari"]["needs"][0]["command"].endswith("pip install 'mosaic-rl[atari]'")
+    assert rows["atari"]["needs"][0]["command"].endswith("'mosaic-rl[atari]'")
 
 
 def test_the_environments_of_a_family(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ from mosaic.contracts.errors import EXIT_OK, EXIT_TERMINATED
 from mosaic.contracts.metrics import find_metric
 from tests.contract.forked import launched
 from tests.contract.short_games import SHORT_GAME, SHORT_PONG, SHORT_SCENES, STEPS
+from tests.scripts import FOLDER
 
 EVERY_RECIPE = pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 # Its whole rollout is compiled anew after every cut, which takes minutes on a slow core.
@@ -30,6 +31,11 @@ SHORT = {"atari": SHORT_GAME, "pettingzoo": SHORT_PONG, "procgen": SHORT_SCENES}
 GRACE_S = 10.0
 # Steps of an episode; CartPole has 500.
 LONGEST = {"Pendulum-v1": 200, "FrozenLake-v1": 100, "ProofofMemory-v0": 16}
+
+
+def documented() -> dict[str, list[str]]:
+    """Return the tags that the page of each algorithm lists."""
+    return dict(json.loads((FOLDER / "logged_metrics.json").read_text()))
 
 
 def flags(recipe: Recipe, **changes: Any) -> list[str]:
@@ -96,12 +102,21 @@ def assert_a_resumed_run_ends_the_same(recipe: Recipe, tmp_path: Path, **changes
         assert rest.wait() == EXIT_OK, rest.output
 
     assert all(torch.equal(rest.weights[name], tensor) for name, tensor in whole.weights.items())
+    assert logged_tags(whole.rows()) == set(documented()[recipe.name]), (
+        f"run .venv/bin/python scripts/find_metrics.py {recipe.name}, then make schema"
+    )
     step = json.loads((cut / "checkpoint.json").read_text())["step"]
     expected = points(whole.rows(), after=step)
     assert points(rest.rows(), after=step) == expected
     assert any(tag.startswith("losses/") for tag, _, _ in expected)
     assert sum(tag == "eval/episodic_return" for tag, _, _ in expected) == 10
     return rest.checkpoints[-1]
+
+
+def logged_tags(rows: list[dict[str, Any]]) -> set[str]:
+    """Return the catalogue's names of what was logged: those of several players are one."""
+    metrics = [find_metric(tag) for row in rows for tag in row["values"]]
+    return {metric.tag for metric in metrics if metric is not None}
 
 
 def points(rows: list[dict[str, Any]], *, after: int) -> list[tuple[str, int, float]]:

@@ -1,7 +1,8 @@
 """QDagger (Agarwal et al. 2022) on deep Q-learning in JAX: the twin of `qdagger`.
 
-Implemented, changed and dropped as there; CleanRL's `qdagger_dqn_atari_jax_impalacnn` by defaults
-and tags.
+Implemented: what is implemented there; CleanRL's `qdagger_dqn_atari_jax_impalacnn` by defaults and
+tags.
+Changed and dropped: what is changed and dropped there.
 """
 
 from __future__ import annotations

@@ -31,6 +31,10 @@ _LEVEL = 3
 _MAX_WINDOW_BYTES = 1 << 23
 # Each call into zstandard gives up the GIL; between two calls another thread may take it.
 _CHUNK_BYTES = 1 << 22
+_KEPT = (
+    "With checkpoint_replay=latest the newest checkpoint alone keeps its replay buffer: resume "
+    "from that one, or train with checkpoint_replay=all."
+)
 
 
 def write_rows(
@@ -110,7 +114,7 @@ def _contents(path: Path, size_bytes: int) -> bytes:
                 raise _damaged(path, f"it has {status.st_size} bytes, not {size_bytes}")
             return file.read(size_bytes)
     except FileNotFoundError:
-        raise _damaged(path, "it is missing") from None
+        raise _damaged(path, "it is missing", _KEPT) from None
     except OSError as error:
         reason = "it is a link" if error.errno == errno.ELOOP else f"{error.strerror}"
         raise _damaged(path, reason) from None
@@ -141,8 +145,5 @@ def _read_into(reader: zstandard.ZstdDecompressionReader, target: memoryview) ->
     return filled
 
 
-def _damaged(path: Path, what: str) -> ConfigError:
-    return ConfigError(
-        f"Replay file {str(path)!r} is damaged: {what}.",
-        hint="Resume from another checkpoint.",
-    )
+def _damaged(path: Path, what: str, hint: str = "Resume from another checkpoint.") -> ConfigError:
+    return ConfigError(f"Replay file {str(path)!r} is damaged: {what}.", hint=hint)

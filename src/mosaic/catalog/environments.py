@@ -11,6 +11,8 @@ from mosaic.catalog.games import Game, load_games
 from mosaic.contracts.errors import ConfigError, suggest
 from mosaic.contracts.schema import AlgorithmSchema
 
+_USUAL_NAMES = {"atari": ("{}NoFrameskip-v4", "{}-v5"), "mujoco": ("{}-v4",)}
+
 
 @dataclass(frozen=True, slots=True)
 class Environment:
@@ -123,13 +125,19 @@ def combine(surveyed: Mapping[str, Mapping[str, Any]]) -> Environments:
     return Environments(by_id, problems)
 
 
+def _usual_names(game: Game) -> tuple[str, ...]:
+    """Return what CleanRL's users call a game, for as long as no package has been asked."""
+    name = game.id.rpartition("/")[2].rpartition("-v")[0]
+    return tuple(usual.format(name) for usual in _USUAL_NAMES.get(game.family, ()))
+
+
 def _of_family(family: Family, rows: Sequence[Mapping[str, Any]]) -> list[Environment]:
     """Return those with a page in the order of the pages, then the others."""
     installed = {str(row["id"]): row for row in rows}
     environments = []
     for game in load_games().values():
         if game.family == family.name:
-            also = tuple(installed.pop(game.id, {}).get("also", ()))
+            also = tuple(installed.pop(game.id, {}).get("also", _usual_names(game)))
             environments.append(Environment(game.id, family, game.group, also, game))
     for env_id, row in installed.items():
         also = tuple(row.get("also", ()))

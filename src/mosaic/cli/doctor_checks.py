@@ -20,6 +20,7 @@ from mosaic import __version__
 from mosaic.client.locating import TARGET_VARIABLE, forced_target, has_daemon, read_info
 from mosaic.contracts.errors import MosaicError
 from mosaic.contracts.gpus import survey_gpus, visible_gpus
+from mosaic.contracts.gui_access import DEFAULT_PORT
 from mosaic.contracts.installed import (
     EXTRAS,
     has_library,
@@ -228,6 +229,13 @@ def _taken_port(paths: VarPaths) -> Iterator[Check]:
         yield Check("port", Status.OK, text)
 
 
+def check_gui(paths: VarPaths) -> Iterator[Check]:
+    """Tell of the GUI's port where it is taken; a GUI of this data directory may be what has it."""
+    if not paths.gui_info.exists() and _answers(DEFAULT_PORT):
+        text = f"{DEFAULT_PORT} is taken by another program: the GUI will choose a free one"
+        yield Check("GUI port", Status.OK, text)
+
+
 def _answers(port: int) -> bool:
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=_CONNECT_TIMEOUT_S):
@@ -259,4 +267,5 @@ CHECKS: tuple[Callable[[VarPaths], Iterator[Check]], ...] = (
     check_settings,
     check_data_directory,
     check_daemon,
+    check_gui,
 )

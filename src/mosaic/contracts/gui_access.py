@@ -7,6 +7,7 @@ import hmac
 import secrets
 import time
 
+DEFAULT_PORT = 8765  # another one is taken where this one is
 LINK_LIFETIME_S = 15 * 60.0
 
 _NONCE_BYTES = 16

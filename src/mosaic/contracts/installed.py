@@ -35,20 +35,27 @@ EXTRAS: dict[str, tuple[str, ...]] = {
 }
 
 
+# Where the code lies, if it was not installed as a wheel.
+_CHECKOUT = Path(__file__).parents[3]
 _LIBRARY_FOLDERS = ("/lib", "/usr/lib", "/lib64", "/usr/lib64", "/usr/local/lib")
 
 
 def install_command(*extras: str) -> str:
-    """Return the command that installs extras here."""
-    return f"{_pip()} install 'mosaic-rl[{','.join(extras)}]'"
+    """Return the command that installs extras here, in a checkout at versions that fit together."""
+    pins = f" -c {shlex.quote(str(_CHECKOUT / 'constraints.txt'))}" if _own_checkout() else ""
+    return f"{_pip()} install{pins} 'mosaic-rl[{','.join(extras)}]'"
 
 
 def repair_command() -> str:
     """Return the command that installs what every installation has."""
-    checkout = Path(__file__).parents[3]
-    if (checkout / "Makefile").is_file() and Path(sys.prefix).parent == checkout:
-        return f"make -C {shlex.quote(str(checkout))} setup"
+    if _own_checkout():
+        return f"make -C {shlex.quote(str(_CHECKOUT))} setup"
     return f"{_pip()} install --upgrade --upgrade-strategy only-if-needed mosaic-rl"
+
+
+def _own_checkout() -> bool:
+    """Say whether this is the environment that a checkout has made for itself."""
+    return (_CHECKOUT / "Makefile").is_file() and Path(sys.prefix).parent == _CHECKOUT
 
 
 def _pip() -> str:
