@@ -170,7 +170,7 @@ def test_a_step_that_was_not_saved(home: Home, tmp_path: Path) -> None:
     run_dir = home.copy(tmp_path)
     mark_as_inexact(run_dir, 2048)
     line = refusal(NotFound, home.config, run_dir, from_step=5)
-    assert line.endswith("has no checkpoint of step 5. It has: 1024, 2048 (not exact), 3072.")
+    assert line.endswith("has no checkpoint of step 5. It has: 1024, 2048 (left by a stop), 3072.")
 
 
 def test_the_last_exact_one_is_taken_and_an_inexact_one_only_by_name(
@@ -183,7 +183,7 @@ def test_the_last_exact_one_is_taken_and_an_inexact_one_only_by_name(
     assert taken.endswith("step-1024.ckpt")
     shutil.rmtree(run_dir / "checkpoints" / "step-1024.ckpt")
     line = refusal(NotFound, home.config, run_dir)
-    assert "has no exact checkpoint to go on from. --from 2048 takes the one" in line
+    assert "has no exact checkpoint to go on from. --from 2048 takes one that is not" in line
     assert continue_config(home.config, run_dir, from_step=2048)
 
 

@@ -194,5 +194,5 @@ def _chosen_step(saved: Saved, step: str) -> int:
 
 
 def _state_words(state: Any) -> str:
-    kind = "exact" if state.is_exact else "not exact: left by a stop"
+    kind = f"not exact: {state.why_not_exact}" if state.why_not_exact else "exact"
     return f"step {state.step:,} · {kind} · {formatting.age(saved_at(state.path))}"

@@ -91,7 +91,7 @@ def _rows(saved: Saved) -> Iterator[tuple[str, int | None, float | None, bool]]:
     if saved.policy is not None:
         yield f"final policy, {saved.policy.name}", None, saved_at(saved.policy), False
     for state in reversed(saved.states):
-        exact = "" if state.is_exact else ", not exact"
+        exact = f", not exact: {state.why_not_exact}" if state.why_not_exact else ""
         yield f"checkpoint of step {state.step:,}{exact}", state.step, saved_at(state.path), True
 
 

@@ -25,7 +25,7 @@ class Saved:
     """A checkpoint as the tab shows it."""
 
     step: int
-    is_exact: bool
+    why_not_exact: str
     size_bytes: int
     mean_return: float | None
     saved_at: float | None
@@ -95,7 +95,7 @@ def look_up(run_dir: Path) -> tuple[list[Saved], Path | None]:
         saved.append(
             Saved(
                 state.step,
-                state.is_exact,
+                state.why_not_exact,
                 size,
                 _number(document.get("mean_return")),
                 _number(document.get("saved_at")),
@@ -109,7 +109,8 @@ def _number(value: object) -> float | None:
 
 
 def _facts(saved: Saved) -> str:
-    how = "exact: resuming equals not having stopped" if saved.is_exact else "not exact"
+    exact = "exact: resuming equals not having stopped"
+    how = f"not exact: {saved.why_not_exact}" if saved.why_not_exact else exact
     parts = [how, formatting.size(saved.size_bytes)]
     if saved.mean_return is not None:
         parts.append(f"return {formatting.number(saved.mean_return)}")

@@ -136,7 +136,7 @@ def _choose(
     if states:
         raise NotFound(
             f"Run {run_id} has no exact checkpoint to go on from.",
-            hint=f"--from {states[-1].step} takes the one that its stop left.",
+            hint=f"--from {states[-1].step} takes one that is not: {states[-1].why_not_exact}.",
         )
     origin = (config.get("extras") or {}).get("checkpoint_path")
     raise NotFound(
@@ -156,7 +156,10 @@ def _at_step(states: list[SavedState], step: int, config: Mapping[str, Any]) -> 
 
 
 def _listed(states: Iterable[SavedState]) -> str:
-    return ", ".join(f"{each.step}{'' if each.is_exact else ' (not exact)'}" for each in states)
+    return ", ".join(
+        f"{each.step} ({each.why_not_exact})" if each.why_not_exact else str(each.step)
+        for each in states
+    )
 
 
 def _refuse_evaluation(config: Mapping[str, Any]) -> None:

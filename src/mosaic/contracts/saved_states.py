@@ -28,7 +28,11 @@ class SavedState:
 
     path: Path
     step: int
-    is_exact: bool
+    why_not_exact: str = ""
+
+    @property
+    def is_exact(self) -> bool:
+        return not self.why_not_exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +45,42 @@ class PolicyDescription:
 
 def find_states(run_dir: Path) -> list[SavedState]:
     """Return the checkpoints of a run, oldest first; what cannot be read is none."""
-    directory = RunPaths(run_dir).checkpoints
-    entries = list(directory.iterdir()) if directory.is_dir() else []
-    states = (_read_state(entry) for entry in entries if _CHECKPOINT.fullmatch(entry.name))
+    paths = RunPaths(run_dir)
+    entries = list(paths.checkpoints.iterdir()) if paths.checkpoints.is_dir() else []
+    found = (entry for entry in entries if _CHECKPOINT.fullmatch(entry.name))
+    states = (_read_state(entry, paths.replay) for entry in found)
     return sorted((each for each in states if each is not None), key=lambda each: each.step)
 
 
-def _read_state(path: Path) -> SavedState | None:
+def _read_state(path: Path, replay: Path) -> SavedState | None:
     if path.is_symlink() or not path.is_dir():
         return None
     document = read_object(path / _CHECKPOINT_DOCUMENT)
     step, exact = document.get("step"), document.get("exact")
     if type(step) is not int or type(exact) is not bool or path.name != f"step-{step}.ckpt":
         return None
-    return SavedState(Path(os.path.abspath(path)), step, exact)
+    why = _lost_replay(path, replay, document) if exact else "left by a stop"
+    return SavedState(Path(os.path.abspath(path)), step, why)
+
+
+def _lost_replay(path: Path, replay: Path, document: dict[str, Any]) -> str:
+    """Return what its replay buffer lacks: of the kept checkpoints the newest alone may have it."""
+    if "replay" not in document:
+        return ""  # not an algorithm that replays
+    snapshot = document["replay"]
+    if not isinstance(snapshot, dict):
+        return "saved without its replay buffer"
+    segments, tail = snapshot.get("segments"), snapshot.get("tail")
+    files = [replay / name for name in _names(segments)]
+    files += [path / name for name in _names([tail])]
+    return "" if all(file.is_file() for file in files) else "its replay buffer is gone"
+
+
+def _names(rows: Any) -> list[str]:
+    """Return the files that a list of row files names; what is none names nothing."""
+    listed = rows if isinstance(rows, list) else []
+    found = [row.get("file") for row in listed if isinstance(row, dict)]
+    return [Path(name).name for name in found if isinstance(name, str) and "\0" not in name]
 
 
 def read_object(path: Path) -> dict[str, Any]:
