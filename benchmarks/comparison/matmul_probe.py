@@ -36,6 +36,7 @@ MATRIX_PRODUCTS = frozenset(
         "aten::_slow_conv2d_backward",
         "aten::convolution_backward",
         "aten::mkldnn_rnn_layer",
+        "mkldnn::_linear_pointwise",
     }
 )
 NUMPY_PRODUCTS = (np.matmul, np.dot, np.inner, np.einsum)
