@@ -110,6 +110,8 @@ def test_an_unfinished_run_is_neither_exported_nor_archived(daemon: Daemon) -> N
         export(daemon, run_id)
     with pytest.raises(grpc.RpcError, match="has not ended"):
         daemon.call("ArchiveRun", pb.ArchiveRunRequest(run_id=run_id))
+    daemon.call("CancelRun", pb.RunRequest(run_id=run_id))
+    daemon.wait_for(run_id, "TERMINATED")
 
 
 def test_a_refused_archive_leaves_nothing(daemon: Daemon) -> None:
