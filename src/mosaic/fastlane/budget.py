@@ -54,6 +54,7 @@ class Budget:
         self._next_s = self._due_s = self._begun_s = clock()
         self._begun_cpu_s = 0.0
         self._is_watched = False
+        self._is_awaited = False  # by a viewer who has just come
         self._was_refused = False
         self._has_frame = False
         # Processor time: what was put by for frames until when, and what the next may cost.
@@ -108,8 +109,10 @@ class Budget:
 
     def _notice(self, *, is_watched: bool) -> None:
         if is_watched and not self._is_watched:
-            # One frame at once; what was not used while nobody looked is not for the viewer.
-            self._credit_s = min(self._credit_s, self._expected_s)
+            # One frame at once, to be earned afterwards; what was not used while nobody looked is
+            # not for the viewer.
+            self._is_awaited = self._credit_s >= 0
+            self._credit_s = min(self._credit_s, 0.0)
             self._counted_s = self._cpu()
         self._is_watched = is_watched
 
@@ -123,9 +126,10 @@ class Budget:
         self._credit_s += share * (cpu_s - self._counted_s)
         self._counted_s = cpu_s
         self._credit_s = min(self._credit_s, max(share * WINDOW_S, self._expected_s))
-        return share > 0 and self._credit_s >= self._expected_s
+        return share > 0 and (self._is_awaited or self._credit_s >= self._expected_s)
 
     def _spend(self, cost_s: float) -> None:
+        self._is_awaited = False
         self._spent_s += cost_s
         self._credit_s -= cost_s
         known = self._expected_s or cost_s
