@@ -1,12 +1,15 @@
 """How fast training is under the daemon, as a share of its speed alone.
 
-    python benchmarks/daemon_overhead.py [--pairs 40] [--window 2]
+    python benchmarks/daemon_overhead.py [--pairs 12] [--window 2] [--starts 4]
 
 Two trainings with the same settings and seed live at once, one submitted to the daemon, one the
 algorithm's process alone. They take turns: while one runs, the other is stopped (SIGSTOP). The
 daemon and the proxy run all the time, as they do in use. Steps are counted by the environment.
-Printed: the ratio of the steps of neighbouring windows, its median and a 95 % interval by
-bootstrap; and the memory of daemon, proxy and worker.
+Two processes of one program differ by some per cent for as long as they live, by where their
+memory lies: so both are started anew several times. `--control` starts a second process alone in
+place of the daemon's, and shows what that is worth.
+Printed: the ratio of the steps of neighbouring windows, its median for each start and for all, the
+latter with a 95 % interval by bootstrap; and the memory of daemon, proxy and worker.
 """
 
 from __future__ import annotations
