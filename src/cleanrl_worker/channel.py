@@ -20,11 +20,15 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from typing import Any
 
 from mosaic.contracts.events import finite
 
 EVENT_FD_VARIABLE = "MOSAIC_EVENT_FD"
+
+# Metrics are sent together this often: waking the worker for each took 3 % of a fast training.
+METRIC_INTERVAL_S = 0.1
 
 KINDS = (
     "rejected",
@@ -46,6 +50,8 @@ class Channel:
 
     def __init__(self, descriptor: int | None) -> None:
         self._descriptor = descriptor
+        self._pending = bytearray()
+        self._due_s = 0.0
 
     @classmethod
     def from_environment(cls) -> Channel:
@@ -61,10 +67,24 @@ class Channel:
         return self._descriptor is not None
 
     def send(self, kind: str, **fields: Any) -> None:
+        """Send a message; a metric may wait for `flush_due`, and never longer than what follows."""
         assert kind in KINDS, kind
         if self._descriptor is None:
             return
         message = json.dumps(finite({"kind": kind, **fields}), separators=(",", ":"))
-        data = message.encode() + b"\n"
-        while data:
-            data = data[os.write(self._descriptor, data) :]
+        self._pending += message.encode() + b"\n"
+        if kind == "metric":
+            self.flush_due(time.perf_counter())
+        else:
+            self.flush()
+
+    def flush_due(self, now: float) -> None:
+        """Send the metrics that wait, if the last were sent long enough ago (`perf_counter`)."""
+        if self._pending and now >= self._due_s:
+            self.flush()
+            self._due_s = now + METRIC_INTERVAL_S
+
+    def flush(self) -> None:
+        while self._pending:
+            assert self._descriptor is not None
+            del self._pending[: os.write(self._descriptor, self._pending)]

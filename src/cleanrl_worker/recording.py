@@ -46,16 +46,21 @@ def _number(value: SupportsFloat) -> float:
 
 
 class TimeBudget:
-    """Where the time goes: each lap is added to the account that it names."""
+    """Where the time goes: each lap is added to the account that it names.
 
-    def __init__(self) -> None:
+    Whoever has something to do from time to time is told of every lap, of which each step has some.
+    """
+
+    def __init__(self, on_lap: Callable[[float], None]) -> None:
         self._accounts: dict[str, float] = {}
+        self._on_lap = on_lap
         self._last = time.perf_counter()
 
     def lap(self, account: str) -> None:
         now = time.perf_counter()
         self._accounts[account] = self._accounts.get(account, 0.0) + now - self._last
         self._last = now
+        self._on_lap(now)
 
     def shares(self) -> dict[str, float]:
         total = sum(self._accounts.values()) or 1.0
@@ -132,7 +137,7 @@ class Run:
         self._should_stop = False
         self.has_begun = False
         self.has_cut = False
-        self.budget = TimeBudget()
+        self.budget = TimeBudget(channel.flush_due)
         self.compiled = compiled or Compiler()
         self.teacher = teacher
         self._play = play
@@ -183,7 +188,7 @@ class Run:
             self.log(self._curriculum.metrics())
         obs = envs.reset(self._seed_of(envs))
         self._started = time.perf_counter()
-        self.budget = TimeBudget()
+        self.budget = TimeBudget(self._channel.flush_due)
         return obs
 
     def boundary(self, envs: EnvBatch, obs: Array) -> Array:
@@ -374,4 +379,5 @@ class Run:
     def close(self) -> None:
         if self._checkpoints is not None:
             self._checkpoints.close()
+        self._channel.flush()
         self._tell_sinks(lambda sink: sink.close())
