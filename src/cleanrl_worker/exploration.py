@@ -15,8 +15,10 @@ EVALUATION_EPSILON = 0.05  # what a sampled evaluation explores with, as CleanRL
 def epsilon_greedy(values: Array, epsilon: float, rng: np.random.Generator) -> Array:
     """Return for each row of values, with probability epsilon, a random action, else the best."""
     count, actions = values.shape
-    explores = rng.random(count) < epsilon
-    chosen: Array = np.where(explores, rng.integers(0, actions, count), values.argmax(-1))
+    chosen: Array = values.argmax(-1)
+    (explorers,) = (rng.random(count) < epsilon).nonzero()
+    if len(explorers):  # in most steps of most runs there is none
+        chosen[explorers] = rng.integers(0, actions, len(explorers))
     return chosen
 
 

@@ -30,7 +30,7 @@ class Dense(nn.Linear):
 
 def dense(rows: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
     """Return rows times transposed weights, plus the bias."""
-    if not (ONEDNN_IS_FASTER and _is_large(rows, weights)) or torch.compiler.is_compiling():
+    if not (ONEDNN_IS_FASTER and _is_large(rows, weights)):
         return linear(rows, weights, bias)
     if torch.is_grad_enabled():
         output: Tensor = _Product.apply(rows, weights, bias)  # type: ignore[no-untyped-call]
@@ -39,11 +39,13 @@ def dense(rows: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def _is_large(rows: Tensor, weights: Tensor) -> bool:
+    # The size first: most layers are small, and these lines are a part of their time.
     return (
-        rows.is_cpu
+        rows.shape[0] * weights.numel() >= LARGE
+        and rows.is_cpu
         and rows.dim() == 2
         and rows.dtype == weights.dtype == torch.float32
-        and len(rows) * weights.numel() >= LARGE
+        and not torch.compiler.is_compiling()
     )
 
 

@@ -32,6 +32,8 @@ def inference(agent: nn.Module, device: torch.device) -> Forward:
 
 
 def flat_rows(obs: Array) -> Array:
+    if obs.ndim == 2 and obs.dtype == np.float32:
+        return obs
     return obs.reshape(len(obs), -1).astype(np.float32, copy=False)
 
 

@@ -14,6 +14,7 @@ from torch import nn
 from cleanrl_worker.envs.observations import Array
 
 Layer = Callable[[Array], Array]
+_ZERO = np.zeros((), np.float32)
 
 
 def numpy_mlp(network: nn.Sequential) -> Layer:
@@ -36,14 +37,14 @@ def _layer(module: nn.Module) -> Layer:
     if isinstance(module, nn.Tanh):
         return lambda x: np.tanh(x, out=x)
     assert isinstance(module, nn.ReLU), f"no NumPy form of {module}"
-    return lambda x: np.maximum(x, 0.0, out=x)
+    return lambda x: np.maximum(x, _ZERO, out=x)
 
 
 def _linear(module: nn.Linear) -> Layer:
     weight, bias = module.weight.detach().numpy().T, module.bias.detach().numpy()
 
     def forward(x: Array) -> Array:
-        y: Array = x @ weight
+        y: Array = x.dot(weight)  # `@` asks more questions first
         y += bias
         return y
 

@@ -86,5 +86,9 @@ def normalised_layers(inputs: int) -> nn.Sequential:
 
 def _two_layers(inputs: int, outputs: int) -> nn.Sequential:
     return nn.Sequential(
-        Dense(inputs, 120), nn.ReLU(), Dense(120, 84), nn.ReLU(), Dense(84, outputs)
+        Dense(inputs, 120),
+        nn.ReLU(inplace=True),
+        Dense(120, 84),
+        nn.ReLU(inplace=True),
+        Dense(84, outputs),
     )

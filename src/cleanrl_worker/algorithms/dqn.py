@@ -82,7 +82,8 @@ def loss(
     """Return the squared error of the one-step targets, and the values of the actions taken."""
     with torch.no_grad():
         best = target(batch.next_obs).amax(1)
-        wanted = batch.rewards + gamma * (1 - batch.ends) * best
+        lasting = torch.addcmul(best, batch.ends, best, value=-1)  # 0 where the episode ended
+        wanted = torch.add(batch.rewards, lasting, alpha=gamma)
     values = agent(batch.obs).gather(1, batch.actions[:, None]).squeeze(1)
     return mse_loss(values, wanted), values
 
@@ -95,14 +96,14 @@ def update(
     optimizer: Adam,
     replay: Replay,
     device: torch.device,
-) -> dict[str, Tensor]:
-    """Take one gradient step on sampled transitions, and return what CleanRL logs of it."""
+) -> tuple[Tensor, Tensor]:
+    """Take one gradient step on sampled transitions; return the loss and the values."""
     batch = replay.sample(run.rng, config.batch_size, device)
     td_loss, values = run.compiled(loss)(agent, target, batch, config.gamma)
     optimizer.zero_grad()
     td_loss.backward()
     optimizer.step()
-    return {"losses/td_loss": td_loss, "losses/q_values": values.mean()}
+    return td_loss, values
 
 
 def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: torch.device) -> None:
@@ -122,12 +123,13 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
         before, run.step = run.step, run.step + envs.num_envs
         run.log_episodes(step.episodes)
         if run.step > config.learning_starts:
-            losses: dict[str, Tensor] = {}
+            found: tuple[Tensor, Tensor] | None = None
             for _ in range(times_due(config.train_frequency, before, run.step)):
-                losses = update(run, config, agent, target.network, optimizer, replay, device)
+                found = update(run, config, agent, target.network, optimizer, replay, device)
             if times_due(config.target_network_frequency, before, run.step):
                 target.follow(config.tau)
             run.budget.lap("learning")
-            if losses and is_log_due(run.step, config.train_frequency, envs.num_envs):
-                run.log_update(losses)
+            if found and is_log_due(run.step, config.train_frequency, envs.num_envs):
+                td_loss, values = found
+                run.log_update({"losses/td_loss": td_loss, "losses/q_values": values.mean()})
         obs = run.boundary(envs, step.obs)

@@ -31,7 +31,10 @@ class Transitions:
 
     @classmethod
     def of(cls, arrays: Mapping[str, Array], device: torch.device) -> Transitions:
-        return cls(**{name: torch.from_numpy(array).to(device) for name, array in arrays.items()})
+        tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        if device.type != "cpu":
+            tensors = {name: tensor.to(device) for name, tensor in tensors.items()}
+        return cls(**tensors)
 
 
 _NAMES = tuple(field.name for field in fields(Transitions))
@@ -84,7 +87,8 @@ class ReplayBuffer:
 
     def draw(self, rng: np.random.Generator, size: int) -> dict[str, Array]:
         """Draw transitions uniformly, as arrays by the names of `Transitions`."""
-        rows = rng.integers(0, len(self), size)
+        # A fifth of what `integers` takes; the bias is that of a 53-bit fraction.
+        rows = (rng.random(size) * len(self)).astype(np.intp)
         return {name: self.columns[name][rows] for name in _NAMES}
 
     def sample(self, rng: np.random.Generator, size: int, device: torch.device) -> Transitions:
