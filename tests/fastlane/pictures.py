@@ -22,7 +22,7 @@ Found = TypeVar("Found")
 def picture(number: int, height: int = 60, width: int = 80, channels: int = 3) -> Pixels:
     """Return a picture of which every pixel depends on the number, and on its place."""
     size = height * width * channels
-    ramp = np.arange(size, dtype=np.uint32) * 31 + number * 7919
+    ramp = np.arange(size, dtype=np.uint64) * 31 + number * 7919
     return (ramp >> 3).astype(np.uint8).reshape(height, width, channels)
 
 
