@@ -102,9 +102,10 @@ def assert_a_resumed_run_ends_the_same(recipe: Recipe, tmp_path: Path, **changes
         assert rest.wait() == EXIT_OK, rest.output
 
     assert all(torch.equal(rest.weights[name], tensor) for name, tensor in whole.weights.items())
-    assert logged_tags(whole.rows()) == set(documented()[recipe.name]), (
-        f"run .venv/bin/python scripts/find_metrics.py {recipe.name}, then make schema"
-    )
+    if changes.get("env_backend") is None:  # a run on the device has an account of time of its own
+        assert logged_tags(whole.rows()) == set(documented()[recipe.name]), (
+            f"run .venv/bin/python scripts/find_metrics.py {recipe.name}, then make schema"
+        )
     step = json.loads((cut / "checkpoint.json").read_text())["step"]
     expected = points(whole.rows(), after=step)
     assert points(rest.rows(), after=step) == expected

@@ -73,12 +73,14 @@ def _one(live: Live, env_id: str) -> None:
 
     # Not awaited while the page is built: a browser would not wait for it.
     async def complete() -> None:
-        if index.environments.get(env_id) is None and not index.is_whole:
-            await index.complete()
-            show()
+        await index.complete()
+        show()
 
+    # Decided here: the packages may have answered by the time that the timer asks.
+    is_settled = index.is_whole or index.environments.get(env_id) is not None
     show()
-    ui.timer(0.1, complete, once=True)
+    if not is_settled:
+        ui.timer(0.1, complete, once=True)
 
 
 def _algorithms() -> list[AlgorithmSchema]:
