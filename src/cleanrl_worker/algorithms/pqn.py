@@ -3,7 +3,7 @@
 Implemented: Q(lambda) targets over rollouts of parallel environments, layer normalisation in place
 of target network and replay, epsilon-greedy exploration, RAdam; CleanRL's `pqn` and
 `pqn_atari_envpool` by defaults and tags.
-Changed: a truncated episode is bootstrapped from its last observation.
+Changed: a truncated episode is bootstrapped from its last observation; RAdam's epsilon.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ from cleanrl_worker.recording import Run
 from cleanrl_worker.returns import q_lambda_returns
 from cleanrl_worker.schedules import linear, linear_to_zero
 from mosaic.contracts.parameters import param
+
+# Where an endless task is mastered all values agree. What is left of the gradients is noise, and
+# torch's 1e-8 scales it up to whole steps, in which a policy drifts away.
+EPS = 1e-4
 
 
 @dataclass(frozen=True)
@@ -177,7 +181,9 @@ def update(
 
 
 def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: torch.device) -> None:
-    optimizer = RAdam(agent.parameters(), config.learning_rate, max_grad_norm=config.max_grad_norm)
+    optimizer = RAdam(
+        agent.parameters(), config.learning_rate, eps=EPS, max_grad_norm=config.max_grad_norm
+    )
     q_values = q_values_of(agent, device)
     rollout = Rollout.allocate(config, envs)
     obs = run.begin(envs, agent=agent, optimizer=optimizer)

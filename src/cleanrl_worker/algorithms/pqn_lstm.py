@@ -4,7 +4,7 @@ Implemented: PQN as in `pqn` on a network that remembers: a rollout's states are
 the one it began with, and a minibatch is made of whole sequences, one an environment; CleanRL's
 `pqn_atari_envpool_lstm` by defaults and tags.
 Changed: a truncated episode is bootstrapped from its last observation, with the state that it had
-there. The state never crosses a cut.
+there. The state never crosses a cut. RAdam's epsilon is that of `pqn`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from cleanrl_worker.agents.recurrent import (
     evaluating,
 )
 from cleanrl_worker.algorithms.batches import check_sequences
+from cleanrl_worker.algorithms.pqn import EPS
 from cleanrl_worker.envs.observations import Array, row_bytes
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.exploration import EVALUATION_EPSILON, epsilon_greedy
@@ -213,7 +214,9 @@ def update(
 
 
 def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: torch.device) -> None:
-    optimizer = RAdam(agent.parameters(), config.learning_rate, max_grad_norm=config.max_grad_norm)
+    optimizer = RAdam(
+        agent.parameters(), config.learning_rate, eps=EPS, max_grad_norm=config.max_grad_norm
+    )
     evaluate = evaluating(agent, device)
     rollout = Rollout.allocate(config, envs, device)
     obs = run.begin(envs, agent=agent, optimizer=optimizer)
