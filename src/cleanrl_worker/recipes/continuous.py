@@ -18,9 +18,15 @@ _OFF_POLICY_CONTINUOUS: dict[str, Any] = {
 
 
 def _starts_early(total_timesteps: int, measured: str) -> tuple[TunedRow, ...]:
-    """Return the row for Pendulum, which needs no long random phase."""
-    values = {"total_timesteps": total_timesteps, "learning_starts": 1000}
-    source = f"measured with CleanRL's {measured} at {total_timesteps // 1000}k steps, two seeds"
+    """Return the row for Pendulum, which needs no long random phase and no far sight.
+
+    With a discount of 0.99 policies lapse: between two updates they lose some of the starts.
+    """
+    values = {"total_timesteps": total_timesteps, "learning_starts": 1000, "gamma": 0.95}
+    source = (
+        f"measured with CleanRL's {measured} at {total_timesteps // 1000}k steps, two seeds; "
+        "the shorter discount is ours, against lapses"
+    )
     return (TunedRow("Pendulum-v1", values, source),)
 
 
