@@ -29,17 +29,48 @@ OWN = {
 }
 
 
+STAR_FLAGS = [
+    "--env-id=star_game:Star-v0",
+    "--total-timesteps=11000",
+    "--num-envs=8",
+    "--learning-rate=0.0005",
+    "--gamma=0.9",  # rewards come two steps after the act
+    "--buffer-size=16000",
+    "--learning-starts=500",
+    "--train-frequency=32",
+    "--target-network-frequency=400",
+    "--checkpoint-replay=none",
+]
+STAR_OWN = {
+    "dqn_atari": ["--exploration-fraction=0.3"],
+    "rainbow_atari": ["--v-min=-1", "--v-max=1"],
+}
+
+
+def check_gap(directory: Path, flags: list[str], own: dict[str, list[str]]) -> None:
+    """Check that Rainbow gets more than DQN by more than the seeds of either differ."""
+    returns = {
+        algo: [
+            greedy_return(algo, directory, *flags, *values, f"--seed={seed}", episodes=EPISODES)
+            for seed in SEEDS
+        ]
+        for algo, values in own.items()
+    }
+    gap = min(returns["rainbow_atari"]) - max(returns["dqn_atari"])
+    assert gap > max(map(spread, returns.values())), returns
+
+
 @pytest.mark.xfail(
     strict=False,
     reason="at 8,000 steps, seeds 1 to 3: DQN 0.43, -0.13, 0.72, Rainbow 0.31, 0.55, -0.10",
 )
 def test_rainbow_catches_more_than_dqn_by_more_than_seeds_differ(playing: Path) -> None:
-    returns = {
-        algo: [
-            greedy_return(algo, playing, *FLAGS, *own, f"--seed={seed}", episodes=EPISODES)
-            for seed in SEEDS
-        ]
-        for algo, own in OWN.items()
-    }
-    gap = min(returns["rainbow_atari"]) - max(returns["dqn_atari"])
-    assert gap > max(map(spread, returns.values())), returns
+    check_gap(playing, FLAGS, OWN)
+
+
+@pytest.mark.xfail(
+    strict=False,
+    reason="at 11,000 steps, seeds 1 to 3: DQN -0.68, 0.08, 0.63, Rainbow 1.00, 0.62, 0.62",
+)
+def test_rainbow_sees_more_stars_than_dqn_by_more_than_seeds_differ(playing: Path) -> None:
+    check_gap(playing, STAR_FLAGS, STAR_OWN)
