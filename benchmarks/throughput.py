@@ -20,10 +20,10 @@ from statistics import median
 
 from comparison import matmul_probe
 from comparison.interpreters import Interpreter
-from comparison.measuring import Recording, read_recording, shared_settings, steps_per_second
+from comparison.measuring import shared_settings, steps_per_second
 from comparison.report import Measured, Result, details, document, summary, table
 from comparison.rows import DEFAULT_ALGOS, ROWS, Row
-from comparison.sides import CleanRL, Ours, Side, Task, run
+from comparison.sides import CleanRL, Ours, Side, Task, record, run
 
 from mosaic.contracts.errors import EXIT_OK, ConfigError, MosaicError, suggest
 
@@ -147,14 +147,6 @@ def measure(
     ]
     settings.pop("seed", None)  # each round has its own, the same on both sides
     return Result(row.algo, row.env_id, steps, start, settings, *measured)
-
-
-def record(side: Side, row: Row, steps: int, seed: int) -> Recording:
-    """Train once, and read what the run left in its event files."""
-    with tempfile.TemporaryDirectory() as folder:
-        task = Task(row, steps, seed, row.settings, Path(folder))
-        run(side.command(task), side.environment(), task.folder, f"{row.algo} of {side.name}")
-        return read_recording(task.folder)
 
 
 def matrix_products(side: Side, row: Row, passes: int) -> float:

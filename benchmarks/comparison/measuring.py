@@ -24,7 +24,7 @@ SETTINGS_TAG = "hyperparameters/text_summary"
 # Settings that say where results go or are fixed by the benchmark itself, not what is computed.
 NOT_COMPARED = frozenset(
     {"exp_name", "cuda", "track", "wandb_project_name", "wandb_entity", "capture_video"}
-    | {"save_model", "upload_model", "hf_entity", "torch_deterministic"}
+    | {"save_model", "upload_model", "hf_entity", "torch_deterministic", "compile", "cudagraphs"}
 )
 
 

@@ -6,13 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from comparison.interpreters import Interpreter
-from comparison.measuring import NotMeasured
+from comparison.measuring import NotMeasured, Recording, read_recording
 from comparison.rows import CLEANRL_PACKAGES, Row
 from mosaic.contracts.errors import ConfigError
 
@@ -55,9 +56,10 @@ class CleanRL:
 
     name = "CleanRL"
 
-    def __init__(self, home: Path, python: Path, threads: int = 1) -> None:
+    def __init__(self, home: Path, python: Path, threads: int = 1, *, cuda: bool = False) -> None:
         if not home.is_dir():
             raise ConfigError(f"--cleanrl-home={str(home)!r} is not a directory.")
+        self._cuda = cuda
         # Not resolved: a virtual environment's python is a link, and its path is what makes it one.
         self._home, self.python = home.resolve(), python.absolute()
         self._threads = threads
@@ -92,27 +94,33 @@ class CleanRL:
         return _environment(self._threads, PYTHONPATH=str(self._home))
 
     def command(self, task: Task) -> list[str]:
-        return [str(self.python), str(self._home / task.row.script), *_flags(task)]
+        return [str(self.python), str(self._home / task.row.script), *_flags(task, self._cuda)]
 
     def program(self, task: Task) -> list[str]:
-        return ["script", str(self._home / task.row.script), *_flags(task)]
+        return ["script", str(self._home / task.row.script), *_flags(task, self._cuda)]
 
 
 class Ours:
-    """The worker as a user runs it, checkpoints and event stream included."""
+    """The worker as a user runs it, checkpoints and event stream included.
 
-    name = "ours"
+    `extras` are settings of the run beside those that both sides share, such as `cuda`.
+    """
+
     python = Path(sys.executable)
 
-    def __init__(self, threads: int = 1) -> None:
+    def __init__(self, threads: int = 1, name: str = "ours", **extras: Any) -> None:
         self._threads = threads
+        self.name = name
+        self._extras = {"cuda": False, **extras}
 
     def check(self, row: Row) -> Interpreter:
         packages = ("gymnasium", "numpy", "torch", "tensorboard", *row.packages)
         return Interpreter.ask(self.python, packages, self.environment(), "this Python")
 
     def environment(self) -> dict[str, str]:
-        return _environment(self._threads, PYTHONPATH=str(SOURCE))
+        # Before what the caller added: packages may lie in a folder of their own.
+        path = os.pathsep.join(filter(None, (str(SOURCE), os.environ.get("PYTHONPATH"))))
+        return _environment(self._threads, PYTHONPATH=path)
 
     def command(self, task: Task) -> list[str]:
         config = {
@@ -122,7 +130,7 @@ class Ours:
             "total_timesteps": task.steps,
             "seed": task.seed,
             "extras": {
-                "cuda": False,
+                **self._extras,
                 "save_model": False,
                 "torch_threads": self._threads,
                 "algo_params": dict(task.settings),
@@ -133,8 +141,17 @@ class Ours:
         return [str(self.python), "-m", "cleanrl_worker.cli", "--config", str(file)]
 
     def program(self, task: Task) -> list[str]:
-        flags = [*_flags(task), "--no-save-model", f"--torch-threads={self._threads}"]
+        cuda = bool(self._extras["cuda"])
+        flags = [*_flags(task, cuda), "--no-save-model", f"--torch-threads={self._threads}"]
         return ["module", "cleanrl_worker.launcher", task.row.algo, *flags]
+
+
+def record(side: Side, row: Row, steps: int, seed: int) -> Recording:
+    """Train once, and read what the run left in its event files."""
+    with tempfile.TemporaryDirectory() as folder:
+        task = Task(row, steps, seed, row.settings, Path(folder))
+        run(side.command(task), side.environment(), task.folder, f"{row.algo} of {side.name}")
+        return read_recording(task.folder)
 
 
 def run(command: list[str], environment: Mapping[str, str], folder: Path, what: str) -> None:
@@ -160,12 +177,12 @@ def _environment(threads: int, **variables: str) -> dict[str, str]:
     return environment
 
 
-def _flags(task: Task) -> list[str]:
+def _flags(task: Task, cuda: bool) -> list[str]:
     values = {
         "env_id": task.row.env_id,
         "total_timesteps": task.steps,
         "seed": task.seed,
-        "cuda": False,
+        "cuda": cuda,
         **task.settings,
     }
     return [_flag(name.replace("_", "-"), value) for name, value in values.items()]

@@ -1,8 +1,14 @@
-"""The networks of the JAX algorithms: CleanRL's sizes, flax's own initialisation."""
+"""The networks of the JAX algorithms, in CleanRL's sizes.
+
+Those for flat observations begin as their twins in torch do, and then learn as they do: with flax's
+own beginning eight learners of DQN had 387 on CartPole in the end, and have 449 with torch's. Those
+for pictures begin as flax has it.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import flax.linen as nn
 import jax
@@ -20,9 +26,9 @@ class MLP(nn.Module):
     @nn.compact
     def __call__(self, obs: jax.Array) -> jax.Array:
         x = obs.reshape(len(obs), -1).astype(jnp.float32)
-        x = nn.relu(nn.Dense(120)(x))
-        x = nn.relu(nn.Dense(84)(x))
-        return nn.Dense(self.outputs)(x)
+        x = nn.relu(dense(120, x))
+        x = nn.relu(dense(84, x))
+        return dense(self.outputs, x)
 
 
 class NatureNetwork(nn.Module):
@@ -49,9 +55,9 @@ class Actor(nn.Module):
     def __call__(self, obs: jax.Array) -> jax.Array:
         """Return actions in [-1, 1], one row an observation."""
         x = obs.reshape(len(obs), -1).astype(jnp.float32)
-        x = nn.relu(nn.Dense(256)(x))
-        x = nn.relu(nn.Dense(256)(x))
-        return jnp.tanh(nn.Dense(self.action_size)(x))
+        x = nn.relu(dense(256, x))
+        x = nn.relu(dense(256, x))
+        return jnp.tanh(dense(self.action_size, x))
 
 
 class Critic(nn.Module):
@@ -61,9 +67,20 @@ class Critic(nn.Module):
     def __call__(self, obs: jax.Array, actions: jax.Array) -> jax.Array:
         rows = (obs.reshape(len(obs), -1), actions.reshape(len(actions), -1))
         x = jnp.concatenate(rows, -1).astype(jnp.float32)
-        x = nn.relu(nn.Dense(256)(x))
-        x = nn.relu(nn.Dense(256)(x))
-        return nn.Dense(1)(x).squeeze(-1)
+        x = nn.relu(dense(256, x))
+        x = nn.relu(dense(256, x))
+        return dense(1, x).squeeze(-1)
+
+
+def dense(outputs: int, rows: jax.Array) -> jax.Array:
+    """Apply a linear layer that begins as torch's do: uniform, with a bias."""
+    bound = 1 / math.sqrt(rows.shape[-1])
+
+    def uniform(key: jax.Array, shape: tuple[int, ...], dtype: Any = jnp.float32) -> jax.Array:
+        return jax.random.uniform(key, shape, dtype, -bound, bound)
+
+    applied: jax.Array = nn.Dense(outputs, kernel_init=uniform, bias_init=uniform)(rows)
+    return applied
 
 
 def scaled(pictures: jax.Array) -> jax.Array:
