@@ -29,11 +29,11 @@ from mosaic.contracts.errors import EXIT_OK, ConfigError, MosaicError
 
 # A GPU is fast: so many steps that the second half of them lasts for seconds.
 STEPS = {
-    "ppo_atari": 40_960,
-    "ppo_continuous_action": 40_960,
-    "sac_continuous_action": 6_000,
-    "td3_continuous_action": 7_000,
-    "dqn_atari": 13_000,
+    "ppo_atari": 20_480,
+    "ppo_continuous_action": 20_480,
+    "sac_continuous_action": 4_000,
+    "td3_continuous_action": 5_000,
+    "dqn_atari": 5_000,
 }
 MODES: Mapping[str, Mapping[str, Any]] = {
     "eager": {},

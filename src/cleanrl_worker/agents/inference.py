@@ -10,6 +10,7 @@ from torch import nn
 
 from cleanrl_worker.agents.mlp import GaussianMLPAgent, MLPAgent
 from cleanrl_worker.agents.numpy_mlp import numpy_mlp
+from cleanrl_worker.agents.torch_inference import by_torch
 from cleanrl_worker.envs.observations import Array
 
 Forward = Callable[[Array], tuple[Array, Array]]
@@ -23,10 +24,11 @@ def inference(agent: nn.Module, device: torch.device) -> Forward:
     if device.type == "cpu" and isinstance(agent, GaussianMLPAgent):
         return _gaussian(agent)
 
+    both = by_torch(agent, device)
+
     def forward(obs: Array) -> tuple[Array, Array]:
-        with torch.inference_mode():
-            outputs, values = agent(torch.from_numpy(obs).to(device))
-        return outputs.cpu().numpy(), values.cpu().numpy()
+        outputs, values = both(obs)
+        return outputs, values
 
     return forward
 
@@ -73,9 +75,5 @@ def infer(network: nn.Module, layers: nn.Sequential | None, device: torch.device
         forward = numpy_mlp(layers)
         return lambda obs: forward(flat_rows(obs))
 
-    def run(obs: Array) -> Array:
-        with torch.inference_mode():
-            output: Array = network(torch.from_numpy(obs).to(device)).cpu().numpy()
-        return output
-
-    return run
+    only = by_torch(network, device)
+    return lambda obs: only(obs)[0]

@@ -14,6 +14,7 @@ from cleanrl_worker.agents.continuous import (
 )
 from cleanrl_worker.agents.inference import Forward, Infer, flat_rows, infer
 from cleanrl_worker.agents.numpy_mlp import numpy_mlp
+from cleanrl_worker.agents.torch_inference import by_torch
 from cleanrl_worker.envs.observations import Array
 
 
@@ -31,11 +32,11 @@ def infer_actions(actor: DeterministicActor, device: torch.device) -> Infer:
 def infer_gaussian(actor: SquashedGaussianActor, device: torch.device) -> Forward:
     """Return a function from observations to means and log standard deviations."""
     if device.type != "cpu":
+        both = by_torch(actor, device)
 
         def forward(obs: Array) -> tuple[Array, Array]:
-            with torch.inference_mode():
-                means, log_stds = actor(torch.from_numpy(obs).to(device))
-            return means.cpu().numpy(), log_stds.cpu().numpy()
+            means, log_stds = both(obs)
+            return means, log_stds
 
         return forward
     features = numpy_mlp(nn.Sequential(actor.fc1, nn.ReLU(), actor.fc2, nn.ReLU()))
