@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -71,7 +72,7 @@ class Study:
 
 def read_study(path: Path) -> Study:
     """Read the newest study of a file. Blocks for a moment where it is being written."""
-    if not path.is_file():
+    if not os.path.isfile(path):  # false, too, for a name longer than any file's
         raise ConfigError(f"The study {str(path)!r} does not exist.")
     try:
         with _opened(path) as connection:
