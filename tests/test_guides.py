@@ -23,7 +23,7 @@ from tests.test_documentation import DOCS, PAGES, ROOT, blocks
 # Programs that are not ours: that they are meant is all that can be checked here.
 OTHERS = frozenset(
     {"apt-get", "cd", "cp", "export", "git", "mkdir", "mv", "nvidia-smi", "source", "ssh"}
-    | {"tar", "tensorboard", "uv", "wandb"}
+    | {"minari", "tar", "tensorboard", "unzip", "uv", "wandb"}
 )
 # Written for any name of the kind.
 PLACEHOLDERS = {"ALGO": "ppo", "ENV": "CartPole-v1", "$CLEANRL_HOME": "."}

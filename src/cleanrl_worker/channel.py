@@ -20,7 +20,9 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
+import weakref
 from typing import Any
 
 from mosaic.contracts.events import finite
@@ -29,6 +31,9 @@ EVENT_FD_VARIABLE = "MOSAIC_EVENT_FD"
 
 # Metrics are sent together this often: waking the worker for each took 3 % of a fast training.
 METRIC_INTERVAL_S = 0.1
+
+# While an update is computed nobody has a lap to send them at: a thread looks this often.
+SILENCE_S = 0.5
 
 KINDS = (
     "rejected",
@@ -46,12 +51,18 @@ KINDS = (
 
 
 class Channel:
-    """The algorithm's end. Not thread-safe: the training thread alone sends."""
+    """The algorithm's end. Messages arrive whole, and in the order in which they were sent.
+
+    Any thread may send. A process that was forked from this one may not: it has a copy of what
+    waits, and none of the thread that looks for it.
+    """
 
     def __init__(self, descriptor: int | None) -> None:
         self._descriptor = descriptor
         self._pending = bytearray()
         self._due_s = 0.0
+        self._lock = threading.Lock()  # of the pending bytes, until they are written
+        self._watch: threading.Thread | None = None
 
     @classmethod
     def from_environment(cls) -> Channel:
@@ -67,24 +78,48 @@ class Channel:
         return self._descriptor is not None
 
     def send(self, kind: str, **fields: Any) -> None:
-        """Send a message; a metric may wait for `flush_due`, and never longer than what follows."""
+        """Send a message; a metric may wait for the next one, a lap or the thread that looks."""
         assert kind in KINDS, kind
         if self._descriptor is None:
             return
         message = json.dumps(finite({"kind": kind, **fields}), separators=(",", ":"))
-        self._pending += message.encode() + b"\n"
+        with self._lock:
+            self._pending += message.encode() + b"\n"
         if kind == "metric":
             self.flush_due(time.perf_counter())
+            if self._watch is None and self._pending:
+                self._start_watch()
         else:
             self.flush()
 
     def flush_due(self, now: float) -> None:
-        """Send the metrics that wait, if the last were sent long enough ago (`perf_counter`)."""
+        """Send the metrics that wait, if the last were sent long enough ago (`perf_counter`).
+
+        Called with every lap: it takes no lock where there is nothing to send.
+        """
         if self._pending and now >= self._due_s:
             self.flush()
             self._due_s = now + METRIC_INTERVAL_S
 
     def flush(self) -> None:
-        while self._pending:
-            assert self._descriptor is not None
-            del self._pending[: os.write(self._descriptor, self._pending)]
+        with self._lock:
+            while self._pending:
+                assert self._descriptor is not None
+                del self._pending[: os.write(self._descriptor, self._pending)]
+
+    def _start_watch(self) -> None:
+        self._watch = threading.Thread(
+            target=_flush_what_waits, args=(weakref.ref(self),), name="channel", daemon=True
+        )
+        self._watch.start()
+
+
+def _flush_what_waits(reference: weakref.ref[Channel]) -> None:
+    """Send the metrics that nobody sends, for as long as there is the channel."""
+    while (channel := reference()) is not None:
+        try:
+            channel.flush_due(time.perf_counter())
+        except OSError:  # the worker is gone: whoever sends next is told
+            return
+        del channel
+        time.sleep(SILENCE_S)

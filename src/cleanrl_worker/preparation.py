@@ -101,11 +101,69 @@ class Prepared:
         return dict(finite(description))
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the flags ask for, with the settings of the checkpoint that they name."""
+
+    recipe: Recipe
+    algorithm: ModuleType
+    values: dict[str, Any]
+    options: RunOptions
+    config: Any
+    origin: Origin | None
+
+
 def prepare(name: str, flags: Sequence[str], *, rank: int = 0) -> Prepared:
     """Parse the flags, build the environments and the agent, and check that they fit.
 
     `rank` is the number of this process, in a run of several.
     """
+    asked = _read_flags(name, flags)
+    recipe, options, config = asked.recipe, asked.options, asked.config
+    modules = load_settings(VarPaths.default().settings).env_modules
+    env = resolve(options.env_id, modules, recipe.sight)
+    device, compiler, warnings = _place(asked, rank)
+    # What is drawn from here on depends on the order of these steps.
+    _seed(options.seed)
+    staging = plan_stages(env, options, modules)
+    processes = count_processes(recipe, config, staging)
+    options, unmet = _choose_backend(asked, env, staging)
+    longest_episode = staging.check()
+    envs = _build_envs(recipe, options, config, staging, is_seen=rank == 0)
+    check_actions(recipe, envs, env.id)
+    check_memory(asked.algorithm.storage_bytes(config, envs))
+    agent = asked.algorithm.build(config, envs).to(device)
+    interval = resolve_interval(
+        options.checkpoint_interval,
+        options.total_timesteps,
+        longest_episode or envs.max_episode_steps,
+        config.num_envs * processes,
+    )
+    if asked.origin is not None and asked.origin.weights is not None:
+        load_weights(agent, envs, asked.origin)
+    if rank:  # the weights are the same in every process, and what is drawn from now on is not
+        _seed(cut_seed(options.seed, rank))
+    teacher = _seek_teacher(asked, env, envs, device)
+    return Prepared(
+        recipe=recipe,
+        algorithm=asked.algorithm,
+        options=replace(options, checkpoint_interval=interval),
+        config=config,
+        env=env,
+        staging=staging,
+        envs=envs,
+        agent=agent,
+        device=device,
+        compiler=compiler,
+        origin=asked.origin,
+        warnings=env.notes + warnings + unmet + staging.warnings,
+        processes=processes,
+        teacher=teacher,
+    )
+
+
+def _read_flags(name: str, flags: Sequence[str]) -> _Asked:
+    """Parse the flags, and check what can be checked of them alone."""
     recipe = find_recipe(name)
     algorithm = load_algorithm(recipe)
     values, origin = _read_settings(recipe, flags)
@@ -113,8 +171,12 @@ def prepare(name: str, flags: Sequence[str], *, rank: int = 0) -> Prepared:
     check_wandb(options.track)
     config = build(algorithm.Config, values)
     config.check(options.total_timesteps)
-    modules = load_settings(VarPaths.default().settings).env_modules
-    env = resolve(options.env_id, modules, recipe.sight)
+    return _Asked(recipe, algorithm, values, options, config, origin)
+
+
+def _place(asked: _Asked, rank: int) -> tuple[Device, Compiler, tuple[str, ...]]:
+    """Return where and how the run computes, and what in that is not as asked, or as before."""
+    recipe, options, config = asked.recipe, asked.options, asked.config
     device, warnings = start_device(
         recipe,
         cuda=options.cuda,
@@ -131,61 +193,42 @@ def prepare(name: str, flags: Sequence[str], *, rank: int = 0) -> Prepared:
         compile=options.compile, cudagraphs=options.cudagraphs, cuda=options.cuda, device=device
     )
     warnings += unmet
-    if origin is not None:
-        warnings += tuple(differences(origin, values, describe_machine(str(device))))
-    _seed(options.seed)
-    staging = plan_stages(env, options, modules)
-    processes = count_processes(recipe, config, staging)
+    if asked.origin is not None:
+        machine = describe_machine(str(device))
+        warnings += tuple(differences(asked.origin, asked.values, machine))
+    return device, compiler, warnings
 
-    # By the run's own number of environments, in a dry run too: it is the same decision.
+
+def _choose_backend(
+    asked: _Asked, env: ResolvedEnv, staging: Staging
+) -> tuple[RunOptions, tuple[str, ...]]:
+    """Return the options with the backend of the run, and a word on one that is missed.
+
+    It is chosen by the run's own number of environments, in a dry run too: it is the same decision.
+    """
+    recipe, options = asked.recipe, asked.options
     backend = staging.choose_backend(
-        config.num_envs,
+        asked.config.num_envs,
         options.env_backend,
         video=options.capture_video,
         pooled_games=recipe.pooled_games,
     )
     check_framework(recipe, backend)
     is_pooled = recipe.pooled_games and env.family == ATARI.name
+    unmet: tuple[str, ...] = ()
     if is_pooled and options.env_backend == AUTO and backend == NATIVE:
-        warnings += ("envpool is not installed: ale-py's vector environment plays the games.",)
-    options = replace(options, env_backend=backend)
-    longest_episode = staging.check()
-    envs = _build_envs(recipe, options, config, staging, is_seen=rank == 0)
-    check_actions(recipe, envs, env.id)
-    check_memory(algorithm.storage_bytes(config, envs))
-    agent = algorithm.build(config, envs).to(device)
-    interval = resolve_interval(
-        options.checkpoint_interval,
-        options.total_timesteps,
-        longest_episode or envs.max_episode_steps,
-        config.num_envs * processes,
-    )
-    options = replace(options, checkpoint_interval=interval)
-    if origin is not None and origin.weights is not None:
-        load_weights(agent, envs, origin)
-    if rank:  # the weights are the same in every process, and what is drawn from now on is not
-        _seed(cut_seed(options.seed, rank))
-    teacher = None
-    if learns_from_teacher(config):
-        is_resumed = origin is not None and origin.checkpoint is not None
-        teacher = find_teacher(recipe, config, env.id, envs, device, is_resumed=is_resumed)
-    notes = env.notes + warnings + staging.warnings
-    return Prepared(
-        recipe,
-        algorithm,
-        options,
-        config,
-        env,
-        staging,
-        envs,
-        agent,
-        device,
-        compiler,
-        origin,
-        notes,
-        processes,
-        teacher,
-    )
+        unmet = ("envpool is not installed: ale-py's vector environment plays the games.",)
+    return replace(options, env_backend=backend), unmet
+
+
+def _seek_teacher(
+    asked: _Asked, env: ResolvedEnv, envs: EnvBatch, device: Device
+) -> Teacher | None:
+    """Return whom the algorithm learns from, if it learns from anybody."""
+    if not learns_from_teacher(asked.config):
+        return None
+    is_resumed = asked.origin is not None and asked.origin.checkpoint is not None
+    return find_teacher(asked.recipe, asked.config, env.id, envs, device, is_resumed=is_resumed)
 
 
 def _read_settings(recipe: Recipe, flags: Sequence[str]) -> tuple[dict[str, Any], Origin | None]:

@@ -13,6 +13,7 @@ from nicegui import ui
 
 from gym_gui.assets import AssetCache
 from gym_gui.board_route import add_boards
+from gym_gui.dataset_route import add_dataset
 from gym_gui.export_route import add_export
 from gym_gui.frames import add_frames
 from gym_gui.guard import Guard
@@ -49,6 +50,7 @@ def build(live: Live, access: Access, *, hosts: list[str], port: int, start: boo
     add_boards(app, live.boards)
     add_played(app)
     add_export(app, live)
+    add_dataset(app, live)
     for name in _PAGES:
         page: Any = importlib.import_module(f"gym_gui.pages.{name}")
         page.add(live)

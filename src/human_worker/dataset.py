@@ -1,7 +1,8 @@
 """What was played as a Minari dataset: one HDF5 file with the episodes, and its metadata.
 
 The layout is Minari's (data/main_data.hdf5, data/metadata.json), so that `minari.load_dataset` and
-`MinariDataset(path)` read it; Minari itself is not needed to write it.
+`MinariDataset(path)` read it; Minari itself is not needed to write it. The metadata are written
+last: once they are the newer of the two, the data are whole.
 """
 
 from __future__ import annotations

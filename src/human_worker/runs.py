@@ -74,8 +74,7 @@ class Record:
         self._recorder = recorder
         self._dataset: Dataset | None = None
         if can_write():
-            root = recorder.paths.root / "dataset"
-            self._dataset = Dataset(root, table.env, table.title.env_id)
+            self._dataset = Dataset(recorder.paths.dataset, table.env, table.title.env_id)
         self._episode: dict[str, list[Any]] = {}
 
     def began(self, episode: int, seed: int, observation: Any) -> None:

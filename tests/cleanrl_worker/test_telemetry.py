@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import math
 import os
 import threading
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -189,6 +192,109 @@ def test_what_the_algorithm_sends_arrives_as_sent() -> None:
     assert [message["kind"] for message in messages] == ["metric", "metric", "rejected"]
     assert math.isnan(messages[0]["values"][LOSS])
     assert messages[2]["message"] == text
+
+
+def test_a_metric_before_a_long_update_arrives_during_it() -> None:
+    reading, writing = os.pipe()
+    reader, channel = ChannelReader(reading), Channel(writing)
+    is_enough = threading.Event()
+
+    def train() -> None:
+        for step in (1, 2, 3):
+            channel.send("metric", step=step, values={LOSS: 0.5})
+        while not is_enough.is_set():  # no lap, and never idle
+            sum(range(1000))
+
+    training = threading.Thread(target=train)
+    started = time.monotonic()
+    training.start()
+    steps: list[int] = []
+    while len(steps) < 3 and time.monotonic() < started + 10:
+        steps += [message["step"] for message in reader.read(timeout_s=0.1)]
+    took_s = time.monotonic() - started
+    is_enough.set()
+    training.join()
+    reader.close()
+    os.close(writing)
+    assert steps == [1, 2, 3]
+    assert took_s < 1.5
+
+
+def test_messages_of_several_threads_are_whole_and_in_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cleanrl_worker.channel.SILENCE_S", 0.0)
+    monkeypatch.setattr("cleanrl_worker.channel.METRIC_INTERVAL_S", 0.0001)
+    reading, writing = os.pipe()
+    reader, channel = ChannelReader(reading), Channel(writing)
+
+    def send(sender: int) -> None:
+        for number in range(2_000):
+            kind = "metric" if number % 50 else "note"
+            channel.send(kind, step=number, values={LOSS: sender}, sender=sender)
+
+    senders = [threading.Thread(target=send, args=(sender,)) for sender in range(2)]
+    for each in senders:
+        each.start()
+    found: dict[int, list[int]] = {0: [], 1: []}
+    while sum(map(len, found.values())) < 4_000:
+        for message in reader.read(timeout_s=10.0):
+            found[message["sender"]].append(message["step"])
+    for each in senders:
+        each.join()
+    channel.flush()
+    assert reader.read_rest() == []
+    assert found[0] == found[1] == list(range(2_000))
+    reader.close()
+    os.close(writing)
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    reading, writing = os.pipe()
+    yield reading, writing
+    for descriptor in (reading, writing):
+        with contextlib.suppress(OSError):  # closed by the test
+            os.close(descriptor)
+
+
+def start_waiting(descriptor: int, monkeypatch: pytest.MonkeyPatch) -> Channel:
+    """Return a channel with a metric that waits, and with it the thread that looks for it."""
+    monkeypatch.setattr("cleanrl_worker.channel.SILENCE_S", 0.01)
+    channel = Channel(descriptor)
+    for step in (1, 2):
+        channel.send("metric", step=step, values={LOSS: 0.5})
+    return channel
+
+
+def channel_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "channel"]
+
+
+def wait_for_their_end() -> None:
+    deadline = time.monotonic() + 10
+    while channel_threads() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert channel_threads() == []
+
+
+def test_the_thread_ends_with_its_channel(
+    pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel = start_waiting(pipe[1], monkeypatch)
+    assert len(channel_threads()) >= 1
+    del channel
+    wait_for_their_end()
+
+
+def test_that_the_worker_is_gone_is_told_to_whoever_sends(
+    pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel = start_waiting(pipe[1], monkeypatch)
+    os.close(pipe[0])
+    wait_for_their_end()
+    with pytest.raises(BrokenPipeError):
+        channel.send("note", text="nobody reads it")
 
 
 def test_two_messages_in_one_read_are_two_messages() -> None:

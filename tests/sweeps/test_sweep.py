@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from mosaic.cli.main import main
-from mosaic.contracts.errors import ConfigError
+from mosaic.contracts.errors import ConfigError, MosaicError
 from mosaic.proto import trainer_pb2 as pb
 from mosaic.sweeps.reading import Study, read_study
 from mosaic.sweeps.starting import is_conducted
@@ -218,3 +218,23 @@ def test_reading_never_writes(tmp_path: Path) -> None:
     assert (study.name, study.trials, study.is_maximised) == ("a", [], False)
     with pytest.raises(ConfigError, match="does not exist"):
         read_study(tmp_path / "b.db")
+
+
+@pytest.mark.parametrize(
+    "slow",
+    [
+        "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x, x AS y FROM n",
+        "SELECT 1 AS study_id, hex(zeroblob(400000000)) AS study_name",
+    ],
+)
+def test_a_file_made_to_be_slow_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow: str
+) -> None:
+    monkeypatch.setattr("mosaic.sweeps.reading._READING_S", 0.2)
+    file = tmp_path / "optuna.db"
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        connection.execute(f"CREATE VIEW studies (study_id, study_name) AS {slow}")
+        for name in ("trials", "trial_params", "trial_values"):
+            connection.execute(f"CREATE TABLE {name} (study_id)")
+    with pytest.raises(MosaicError, match=r"optuna\.db"):
+        read_study(file)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from pathlib import Path
 from typing import Any
 
 from nicegui import ui
 from nicegui.events import KeyEventArguments
 
+from gym_gui.dataset_route import dataset_address, dataset_files
 from gym_gui.episodes import picture_of
 from gym_gui.failures import FAILURES, failure_line
 from gym_gui.forms.actor import only_of
@@ -22,7 +24,7 @@ from gym_gui.widgets.empty import empty
 from gym_gui.widgets.game_card import game_card
 from gym_gui.widgets.headings import heading
 from gym_gui.widgets.run_list import RunList
-from mosaic.contracts.errors import ConfigError
+from mosaic.contracts.errors import ConfigError, NotFound
 from mosaic.contracts.interactive import socket_path
 from mosaic.workers.discovery import load_catalogue
 
@@ -108,7 +110,7 @@ class _Page:
             ui.navigate.history.replace(f"/play?run={run_id}")
             self._box.clear()
             with self._box:
-                player = _Player(line, run_id)
+                player = _Player(self._live, line, run_id)
             ui.context.client.on_delete(player.leave)
             await player.new_episode()
 
@@ -130,7 +132,8 @@ async def _connect(live: Live, run_id: str) -> Line:
 class _Player:
     """The table as the person sees it."""
 
-    def __init__(self, line: Line, run_id: str) -> None:
+    def __init__(self, live: Live, line: Line, run_id: str) -> None:
+        self._live = live
         self._line = line
         self._run_id = run_id
         self._keys: dict[str, int] = {}
@@ -149,7 +152,8 @@ class _Player:
             self._real_time = ui.switch("Real time", on_change=self._set_pace)
             ui.button("Stop and keep", icon="stop", on_click=self._stop).props("no-caps outline")
             ui.link("Replay", f"/runs/{run_id}?tab=replay")
-            ui.link("Download (Minari)", f"/runs/{run_id}?tab=files")
+            button = ui.button("Download (Minari)", icon="download", on_click=self._download)
+            button.props("no-caps flat")
         self._timer = ui.timer(0.25, self._tick, active=False)
         ui.keyboard(on_key=self._on_key)
 
@@ -223,6 +227,13 @@ class _Player:
         self._is_over = True
         await self._line.stop()
         ui.navigate.to(f"/runs/{self._run_id}?tab=replay")
+
+    async def _download(self) -> None:
+        async with Told():
+            details = await self._live.need_client().get_run(self._run_id)
+            if not await asyncio.to_thread(dataset_files, Path(details.run_dir)):
+                raise NotFound("There is no dataset yet: it begins with the first episode's end.")
+            ui.download.from_url(dataset_address(self._run_id))
 
     async def leave(self) -> None:
         """Let go of the game: whoever opens its address goes on with it."""

@@ -7,6 +7,7 @@ import asyncio
 from nicegui import ui
 
 from gym_gui import formatting
+from gym_gui.dataset_route import dataset_address, dataset_files
 from gym_gui.run_files import MOST_FILES, RunFile, file_address, list_files
 from gym_gui.run_view import RunView
 from gym_gui.tabs.shown import Shown
@@ -26,6 +27,8 @@ class _Listing:
         with ui.column().classes("w-full mosaic-panel gap-1"):
             ui.label(str(view.run_dir)).classes("mosaic-mono break-all")
             self._sum = ui.label().classes("mosaic-muted")
+            self._dataset = ui.link("Download as a Minari dataset", dataset_address(view.run_id))
+            self._dataset.set_visibility(False)
         self._body = ui.column().classes("w-full")
 
     async def refresh(self) -> None:
@@ -35,6 +38,8 @@ class _Listing:
         files = await asyncio.to_thread(list_files, self._view.run_dir)
         if files == self._shown:
             return
+        has_dataset = await asyncio.to_thread(dataset_files, self._view.run_dir)
+        self._dataset.set_visibility(bool(has_dataset))
         is_first, self._shown = self._shown is None, files
         total = formatting.size(sum(file.size_bytes for file in files))
         more = f"; only the first {MOST_FILES:,} are listed" if len(files) == MOST_FILES else ""

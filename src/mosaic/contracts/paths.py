@@ -194,6 +194,11 @@ class RunPaths:
         return self.root / "wandb"
 
     @property
+    def dataset(self) -> Path:
+        """What a person played, laid out as in Minari's folder of datasets."""
+        return self.root / "dataset"
+
+    @property
     def models(self) -> Path:
         return self.root / "runs"
 

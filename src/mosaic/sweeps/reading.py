@@ -1,6 +1,7 @@
 """A study's file, read as it is: no Optuna, no writing, whatever version made it.
 
-CleanRL's tuner leaves such files as well.
+CleanRL's tuner leaves such files as well, and a run that was imported may hold one that was made to
+be slow: a view can be as long as its author likes.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +21,9 @@ from urllib.parse import quote
 from mosaic.contracts.errors import ConfigError, StorageError
 
 _WAIT_S = 5.0
+_READING_S = 10.0  # ten thousand trials with ten reports each took 0.25 s
+_LOOK_STEPS = 10_000  # of SQLite's machine, between two looks at the clock
+_VALUE_BYTES = 16 << 20
 
 
 @dataclass(slots=True)
@@ -71,7 +77,7 @@ class Study:
 
 def read_study(path: Path) -> Study:
     """Read the newest study of a file. Blocks for a moment where it is being written."""
-    if not path.is_file():
+    if not os.path.isfile(path):  # false, too, for a name longer than any file's
         raise ConfigError(f"The study {str(path)!r} does not exist.")
     try:
         with _opened(path) as connection:
@@ -86,7 +92,10 @@ def read_study(path: Path) -> Study:
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     address = f"file:{quote(str(path.absolute()))}?mode=ro"
     connection = sqlite3.connect(address, uri=True, timeout=_WAIT_S)
+    deadline = time.monotonic() + _READING_S
     try:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _VALUE_BYTES)
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, _LOOK_STEPS)
         connection.execute("PRAGMA query_only = ON")
         connection.execute("BEGIN")
         yield connection
