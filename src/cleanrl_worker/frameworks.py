@@ -8,6 +8,7 @@ from types import ModuleType
 import torch
 
 from cleanrl_worker.jax_runtime import require_jax, start_jax
+from cleanrl_worker.memory import keep_freed_memory
 from cleanrl_worker.recipes import Recipe
 
 Device = torch.device | str  # JAX has one default device, of which only the kind is named
@@ -28,8 +29,9 @@ def start_device(
     torch.backends.cudnn.deterministic = deterministic
     if recipe.framework == "jax":
         return start_jax(cuda=cuda, threads=threads, deterministic=deterministic)
+    if cuda and torch.cuda.is_available():
+        return torch.device("cuda"), ()
+    keep_freed_memory()
     if not cuda:
         return torch.device("cpu"), ()
-    if torch.cuda.is_available():
-        return torch.device("cuda"), ()
     return torch.device("cpu"), ("cuda=true, but torch sees no GPU here: it runs on the CPU.",)
