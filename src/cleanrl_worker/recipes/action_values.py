@@ -33,9 +33,12 @@ ACTION_VALUES = (
                     "learning_rate": 0.001,
                     "num_envs": 8,
                     "num_steps": 32,
+                    "num_minibatches": 8,
+                    "update_epochs": 8,
                     "exploration_fraction": 0.3,
                 },
-                "measured with CleanRL's pqn: 500 at 100k steps, two seeds",
+                "rates and sizes measured with CleanRL's pqn; four times its updates, with which"
+                " 16 of 16 seeds keep what they learned",
             ),
         ),
         smoke={"total_timesteps": 64, "num_envs": 2, "num_steps": 16},
