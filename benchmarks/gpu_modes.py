@@ -5,7 +5,6 @@
 
 All runs of an algorithm stand next to each other, round by round, one at a time. What is timed is
 what `throughput.py` times: the second half of the learning phase, by which compiling is over.
-docs/benchmarks/gpu.md shows the figures.
 """
 
 from __future__ import annotations

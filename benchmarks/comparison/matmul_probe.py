@@ -3,10 +3,13 @@
 `python matmul_probe.py RESULT.json script|module TARGET [arguments of the program ...]`
 
 Runs inside the interpreter of the program, ours or CleanRL's, with nothing of the program changed,
-and needs only torch and NumPy. Torch's products are timed by torch.profiler (the kernels' own time,
-dispatch above them not included), NumPy's by handing out weights as an array type that times the
-products it takes part in. The profiler slows everything between the products, so the result is
-to be divided by the wall-clock time of a run without it.
+and needs only torch and NumPy. Torch's products are timed one by one where torch dispatches them,
+NumPy's by handing out weights as an array type that times the products it takes part in. Noting
+calls slows everything between the products, so the result is to be divided by the wall-clock time
+of a run without it.
+
+torch.profiler would do the same, but its records fill the gaps that freed arrays leave, so that
+every product writes to memory that the kernel has to clear first: they took twice as long.
 """
 
 from __future__ import annotations
@@ -15,13 +18,14 @@ import json
 import runpy
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
+# Under inference mode torch dispatches the composite ones whole.
 MATRIX_PRODUCTS = frozenset(
     {
         "aten::mm",
@@ -31,18 +35,41 @@ MATRIX_PRODUCTS = frozenset(
         "aten::mv",
         "aten::addmv",
         "aten::dot",
-        "aten::mkldnn_convolution",
-        "aten::_slow_conv2d_forward",
-        "aten::_slow_conv2d_backward",
+        "aten::linear",
+        "aten::matmul",
+        "aten::conv2d",
+        "aten::convolution",
         "aten::convolution_backward",
+        "aten::lstm",
         "aten::mkldnn_rnn_layer",
         "mkldnn::_linear_pointwise",
     }
 )
 NUMPY_PRODUCTS = (np.matmul, np.dot, np.inner, np.einsum)
 
-# A call of an operation: thread, start and duration in nanoseconds, name.
-Call = tuple[int, int, int, str]
+
+class TorchMeter(TorchDispatchMode):
+    """Seconds and calls of torch's matrix products and convolutions while it is entered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds = 0.0
+        self.calls = 0
+        self._is_product: dict[Any, bool] = {}
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        is_product = self._is_product.get(func)
+        if is_product is None:
+            is_product = self._is_product[func] = func._schema.name in MATRIX_PRODUCTS
+        if not is_product:
+            return func(*args, **(kwargs or {}))
+        started = time.perf_counter()
+        result = func(*args, **(kwargs or {}))
+        self.seconds += time.perf_counter() - started
+        self.calls += 1
+        return result
 
 
 class Meter:
@@ -119,47 +146,15 @@ def run_program(kind: str, target: str, arguments: Sequence[str]) -> int:
     return 0
 
 
-def own_times(calls: Sequence[Call]) -> dict[str, tuple[int, float]]:
-    """Return how often each operation was called, and its seconds outside those that it called.
-
-    The profiler's own summary says the same, but takes minutes for a pass of seconds.
-    """
-    count: Counter[str] = Counter()
-    nanoseconds: Counter[str] = Counter()
-    callers: list[tuple[int, int, str]] = []  # thread, end, name
-    # Of two that start together the longer one is the caller.
-    for thread, start, duration, name in sorted(calls, key=lambda call: (*call[:2], -call[2])):
-        while callers and (callers[-1][0] != thread or callers[-1][1] <= start):
-            callers.pop()
-        if callers:
-            nanoseconds[callers[-1][2]] -= duration
-        count[name] += 1
-        nanoseconds[name] += duration
-        callers.append((thread, start + duration, name))
-    return {name: (count[name], nanoseconds[name] / 1e9) for name in count}
-
-
-def profiled_calls(profiler: torch.profiler.profile) -> list[Call]:
-    assert profiler.profiler is not None
-    results = profiler.profiler.kineto_results
-    assert results is not None
-    return [
-        (event.start_thread_id(), event.start_ns(), event.duration_ns(), event.name())
-        for event in results.events()
-    ]
-
-
 def main() -> int:
     result, kind, target, *arguments = sys.argv[1:]
     warm_up()
     time_numpy_products()
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
+    with TorchMeter() as meter:
         code = run_program(kind, target, arguments)
-    totals = own_times(profiled_calls(profiler))
-    products = [totals[name] for name in MATRIX_PRODUCTS & totals.keys()]
     found = {
-        "torch_s": sum(seconds for _, seconds in products),
-        "torch_calls": sum(calls for calls, _ in products),
+        "torch_s": meter.seconds,
+        "torch_calls": meter.calls,
         "numpy_s": Meter.seconds,
         "numpy_calls": Meter.calls,
     }
