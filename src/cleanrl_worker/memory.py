@@ -1,7 +1,7 @@
 """Freed memory is kept for the next array of its size, instead of handed back to the system.
 
-A CPU's pass over a minibatch of pictures makes and drops arrays of hundreds of megabytes. glibc maps
-each anew, and the kernel clears it page by page: a tenth of the time of PPO on Procgen.
+A CPU's pass over a minibatch of pictures makes and drops arrays of hundreds of megabytes. glibc
+maps each anew, and the kernel clears it page by page: a tenth of the time of PPO on Procgen.
 """
 
 from __future__ import annotations
