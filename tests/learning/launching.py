@@ -7,43 +7,79 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.conftest import HASTY_JAX
 
+EVALUATED = "eval/episodic_return"
 
-def greedy_return(algo: str, directory: Path, *flags: str, episodes: int | None = None) -> float:
-    """Train, and return (and print) the mean of the ten greedy episodes that follow, or of more."""
+
+@dataclass(frozen=True)
+class Launched:
+    """A training that has ended, in a folder of its own."""
+
+    algo: str
+    home: Path
+
+    @property
+    def policy(self) -> Path:
+        (model,) = self.home.glob("runs/*/*.cleanrl_model")
+        return model
+
+    def points(self, tag: str) -> list[float]:
+        """Return what was logged under a tag, in its order."""
+        (path,) = self.home.glob("runs/*/metrics.jsonl")
+        return _points(path, tag)
+
+    def evaluate(self, episodes: int) -> float:
+        """Return (and print) the mean of so many greedy episodes."""
+        where = [f"--policy-path={self.policy}", "--tensorboard-dir=None"]
+        _run(
+            "cleanrl_worker.evaluator",
+            self.algo,
+            self.home,
+            *where,
+            f"--eval-batch-size={episodes}",
+        )
+        (path,) = self.home.glob("evals/*/metrics.jsonl")
+        mean = _points(path, "eval/avg_return")[-1]
+        print(f"{self.algo}: {mean:.3f} in {episodes} episodes")
+        return mean
+
+
+def launch(algo: str, directory: Path, *flags: str) -> Launched:
+    """Train, and print the mean of the ten greedy episodes that follow."""
     home = directory / f"{algo}-{time.time_ns()}"
     home.mkdir()
     started = time.monotonic()
-    command = [sys.executable, "-m", "cleanrl_worker.launcher", algo, *flags]
-    # Compiled with care: here programs run for minutes.
-    variables = {name: value for name, value in os.environ.items() if name != HASTY_JAX}
-    subprocess.run(command, cwd=home, env=variables, check=True, capture_output=True)
+    _run("cleanrl_worker.launcher", algo, home, *flags)
     seconds = time.monotonic() - started
-    (path,) = home.glob("runs/*/metrics.jsonl")
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    key = "eval/episodic_return"
-    returns = [row["values"][key] for row in rows if key in row["values"]]
+    launched = Launched(algo, home)
+    returns = launched.points(EVALUATED)
     assert len(returns) == 10, returns
-    mean = sum(returns) / len(returns)
-    print(f"{algo} {' '.join(flags)}: {mean:.3f} in {seconds:.0f} s")
-    return mean if episodes is None else _evaluate(algo, home, episodes)
+    print(f"{algo} {' '.join(flags)}: {sum(returns) / 10:.3f} in {seconds:.0f} s")
+    return launched
+
+
+def greedy_return(algo: str, directory: Path, *flags: str, episodes: int | None = None) -> float:
+    """Train, and return the mean of the ten greedy episodes that follow, or of more."""
+    launched = launch(algo, directory, *flags)
+    return sum(launched.points(EVALUATED)) / 10 if episodes is None else launched.evaluate(episodes)
 
 
 def spread(returns: list[float]) -> float:
     return max(returns) - min(returns)
 
 
-def _evaluate(algo: str, home: Path, episodes: int) -> float:
-    """Return (and print) the mean of more greedy episodes, where ten say too little."""
-    (model,) = home.glob("runs/*/*.cleanrl_model")
-    flags = [f"--policy-path={model}", f"--eval-batch-size={episodes}", "--tensorboard-dir=None"]
-    command = [sys.executable, "-m", "cleanrl_worker.evaluator", algo, *flags]
-    subprocess.run(command, cwd=home, check=True, capture_output=True)
-    (path,) = home.glob("evals/*/metrics.jsonl")
-    values = json.loads(path.read_text().splitlines()[-1])["values"]
-    mean: float = values["eval/avg_return"]
-    print(f"{algo}: {mean:.3f} in {episodes} episodes")
-    return mean
+def _run(module: str, algo: str, home: Path, *flags: str) -> None:
+    # Compiled with care: here programs run for minutes.
+    variables = {name: value for name, value in os.environ.items() if name != HASTY_JAX}
+    command = [sys.executable, "-m", module, algo, *flags]
+    done = subprocess.run(command, cwd=home, env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def _points(path: Path, tag: str) -> list[float]:
+    rows = (json.loads(line)["values"] for line in path.read_text().splitlines())
+    return [float(values[tag]) for values in rows if tag in values]
