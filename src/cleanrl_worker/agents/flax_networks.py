@@ -14,6 +14,8 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
+from cleanrl_worker.agents.flax_convolution import convolution
+
 PICTURES = (4, 84, 84)  # pictures of an observation, rows, columns
 BRIGHTEST = 255.0
 
@@ -103,9 +105,9 @@ class NatureAgent(nn.Module):
         """Return the logits of all actions and the values, one row an observation."""
         wide = nn.initializers.orthogonal(math.sqrt(2.0))
         x = scaled(obs)
-        x = nn.relu(nn.Conv(32, (8, 8), (4, 4), "VALID", kernel_init=wide)(x))
-        x = nn.relu(nn.Conv(64, (4, 4), (2, 2), "VALID", kernel_init=wide)(x))
-        x = nn.relu(nn.Conv(64, (3, 3), (1, 1), "VALID", kernel_init=wide)(x))
+        x = nn.relu(convolution(32, 8, 4, kernel_init=wide)(x))
+        x = nn.relu(convolution(64, 4, 2, kernel_init=wide)(x))
+        x = nn.relu(convolution(64, 3, 1, kernel_init=wide)(x))
         x = nn.relu(nn.Dense(512, kernel_init=wide)(x.reshape(len(x), -1)))
         logits = nn.Dense(self.actions, kernel_init=nn.initializers.orthogonal(0.01))(x)
         values = nn.Dense(1, kernel_init=nn.initializers.orthogonal(1.0))(x)
