@@ -105,6 +105,19 @@ POLICY_GRADIENT = (
         summary="Proximal policy optimisation for Atari games in envpool.",
         omits=("shared_trunk", "rpo_alpha"),
         overrides=ON_POOLED_BREAKOUT | {"clip_coef": 0.1},
+        tuned=(
+            TunedRow(
+                "Pong-v5",
+                {
+                    "total_timesteps": 3_000_000,
+                    "num_envs": 64,
+                    "num_steps": 32,
+                    "num_minibatches": 8,
+                    "learning_rate": 0.0005,
+                },
+                "ours: 18 at 3M steps, one seed, in six minutes on one GPU and 16 cores",
+            ),
+        ),
         smoke=SMOKE_ROLLOUT,
         **POOLED,
     ),
