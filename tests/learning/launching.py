@@ -35,13 +35,8 @@ class Launched:
     def evaluate(self, episodes: int) -> float:
         """Return (and print) the mean of so many greedy episodes."""
         where = [f"--policy-path={self.policy}", "--tensorboard-dir=None"]
-        _run(
-            "cleanrl_worker.evaluator",
-            self.algo,
-            self.home,
-            *where,
-            f"--eval-batch-size={episodes}",
-        )
+        batch = f"--eval-batch-size={episodes}"
+        run_module("cleanrl_worker.evaluator", self.algo, *where, batch, cwd=self.home)
         (path,) = self.home.glob("evals/*/metrics.jsonl")
         mean = _points(path, "eval/avg_return")[-1]
         print(f"{self.algo}: {mean:.3f} in {episodes} episodes")
@@ -53,7 +48,7 @@ def launch(algo: str, directory: Path, *flags: str) -> Launched:
     home = directory / f"{algo}-{time.time_ns()}"
     home.mkdir()
     started = time.monotonic()
-    _run("cleanrl_worker.launcher", algo, home, *flags)
+    run_module("cleanrl_worker.launcher", algo, *flags, cwd=home)
     seconds = time.monotonic() - started
     launched = Launched(algo, home)
     returns = launched.points(EVALUATED)
@@ -72,12 +67,14 @@ def spread(returns: list[float]) -> float:
     return max(returns) - min(returns)
 
 
-def _run(module: str, algo: str, home: Path, *flags: str) -> None:
+def run_module(module: str, *arguments: str, cwd: Path | None = None) -> str:
+    """Run a module in a process of its own until it ends well, and return what it printed."""
     # Compiled with care: here programs run for minutes.
     variables = {name: value for name, value in os.environ.items() if name != HASTY_JAX}
-    command = [sys.executable, "-m", module, algo, *flags]
-    done = subprocess.run(command, cwd=home, env=variables, capture_output=True, text=True)
+    command = [sys.executable, "-m", module, *arguments]
+    done = subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
 
 
 def _points(path: Path, tag: str) -> list[float]:

@@ -1,10 +1,11 @@
 """A user's module that registers a small game for the eye: a choice that pays much later.
 
-The first picture is one of eight, and one of three acts is right for it. One of two reels of
-pictures follows, which belong to that first picture: one after the right act, the other after the
-wrong ones. It goes on whatever is done then, and its last picture pays 1 or -1. No picture tells by
-its looks what the next one is worth, so that each value has to travel back from the end to the
-choice; until it has, a choice is a guess, made anew for each of the eight.
+The first picture is one of 24, and one of three acts is right for it, each for eight of them. One
+of two reels of pictures follows, which belong to that first picture: one after the right act, the
+other after the wrong ones. It goes on whatever is done then, and its last picture pays 1 or -1. No
+picture tells by its looks what the next one is worth, so that each value has to travel back from
+the end to the choice; until it has, a choice is a guess, made anew for each of the 24. One and the
+same act always earns -1/3 on average.
 Observations are as of Atari games: the last four pictures, 84x84, at first one repeated.
 """
 
@@ -16,8 +17,8 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-CUES, ACTS = 8, 3
-LENGTH = 16  # steps of an episode
+CUES, ACTS = 24, 3
+LENGTH = 22  # steps of an episode
 CELLS, CELL = 12, 7  # cells a side, pixels of one
 STACK = 4
 
@@ -28,7 +29,7 @@ class Reels(gym.Env[np.ndarray, int]):
         self.action_space = spaces.Discrete(ACTS)
         film = np.random.default_rng(0)  # the same for everyone: it is the game
         self._cues, self._reels = _pictures(film, CUES), _pictures(film, CUES, 2, LENGTH)
-        self._right = film.integers(0, ACTS, CUES)
+        self._right = film.permutation(np.arange(CUES) % ACTS)
         self._step = self._cue = self._reel = 0
         self._stack = np.zeros(self.observation_space.shape, np.uint8)
 
