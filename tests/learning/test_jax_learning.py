@@ -1,6 +1,7 @@
-"""The JAX algorithms with the tuned values and bars of their torch twins, in three of three seeds.
+"""The JAX algorithms learn what their torch twins learn, in three of three seeds.
 
-Each on Gymnasium's environments, and on ours on the device.
+With the twins' tuned values and bars, on Gymnasium's environments and on ours on the device; and
+those that see pictures in the game of catching. QDagger's is in `test_teaching_learning.py`.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from cleanrl_worker.recipes import RECIPES
-from tests.learning.launching import greedy_return
+from tests.learning.launching import greedy_return, run_module
 from tests.learning.test_core_learning import BARS
+from tests.learning.test_visual_learning import EPISODES, OWN, SEEDS, catching
 
 pytestmark = [pytest.mark.learn, pytest.mark.timeout(3600)]
 
@@ -30,6 +32,30 @@ def test_the_tuned_values_reach_their_bar(name: str, backend: str, tmp_path: Pat
     settings = {"env_id": row.env_id, **row.values, "env_backend": backend}
     flags = [f"--{key.replace('_', '-')}={value}" for key, value in settings.items()]
 
-    returns = [greedy_return(name, tmp_path, *flags, f"--seed={seed}") for seed in (1, 2, 3)]
+    returns = [greedy_return(name, tmp_path, *flags, f"--seed={seed}") for seed in SEEDS]
 
     assert min(returns) >= BARS[TWINS[name]], returns
+
+
+@pytest.mark.parametrize("name", ["ppo", "ppo_jax"])
+def test_ppo_catches_what_falls(name: str) -> None:
+    """41,000 steps of the recipe's own rollout and update; chance earns about -0.5."""
+    returns = []
+    for seed in SEEDS:
+        printed = run_module("tests.learning.catching", name, str(seed))
+        returns.append(float(printed.splitlines()[-1]))
+        print(f"{name}, seed {seed}: {returns[-1]:.3f}")
+
+    assert min(returns) >= 0.9, returns
+
+
+@pytest.mark.parametrize("name", ["dqn_atari", "c51_atari", "dqn_atari_jax", "c51_atari_jax"])
+def test_q_learning_catches_what_falls(name: str, playing: Path) -> None:
+    """20,000 steps: at 8,000, as in `test_visual_learning.py`, seeds still differ by much."""
+    flags = [*catching(20_000), *OWN["dqn_atari"]]
+    flags += ["--v-min=-2", "--v-max=2"] if name.startswith("c51") else []
+    returns = [
+        greedy_return(name, playing, *flags, f"--seed={seed}", episodes=EPISODES) for seed in SEEDS
+    ]
+
+    assert min(returns) >= 0.9, returns
