@@ -1,7 +1,7 @@
 """The JAX algorithms learn what their torch twins learn, in three of three seeds.
 
 With the twins' tuned values and bars, on Gymnasium's environments and on ours on the device; and
-those that see pictures in the game of catching. QDagger's is in `test_teaching_learning.py`.
+those that see pictures in the game of catching.
 """
 
 from __future__ import annotations
