@@ -1,4 +1,4 @@
-"""Functions of an update, compiled as a run asks for: by torch.compile, as CUDA graphs, or not.
+"""Losses and updates as a run asks for: compiled by torch, as CUDA graphs, or as they are.
 
 A compiled update differs from an eager one in the last bits, so the choice is made once, stored in
 checkpoints, and taken over by a resume.
@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from functools import wraps
 from typing import ParamSpec, TypeVar, cast
 
-import torch
-
+from cleanrl_worker.graphs import as_graphs
 from mosaic.contracts.errors import ConfigError, DependencyMissing
 
 P = ParamSpec("P")
@@ -31,40 +29,32 @@ class Compiler:
         self._compiled: dict[object, object] = {}
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        if not (self._compile or self._cudagraphs):
+        """Return a loss, whose arguments may be anything, as this run computes it."""
+        if not self._compile:
             return function
         if function not in self._compiled:
-            self._compiled[function] = self._make(function)
+            self._compiled[function] = _compile(function)
         return cast("Callable[P, R]", self._compiled[function])
 
-    def _make(self, function: Callable[P, R]) -> Callable[P, R]:
-        # The import takes two seconds, which only those pay who compile.
-        import torch._dynamo
-        import torch._inductor.config
+    def whole(self, update: Callable[P, R]) -> Callable[P, R]:
+        """Return an update, which takes batches and flags (`as_graphs`), as this run computes it.
 
-        # Helpers of the compiler would outlive it, and one program is compiled at a time.
-        torch._inductor.config.compile_threads = 1
-        # An acting network, a normaliser or a schedule never makes a second variant necessary.
-        torch._dynamo.config.automatic_dynamic_shapes = False
-        if not self._cudagraphs:
-            return torch.compile(function)
-        if self._compile:
-            compiled = torch.compile(function, mode="reduce-overhead")
-        else:
-            compiled = torch.compile(function, backend="cudagraphs")
-        return _keep_outputs(compiled)
+        It is kept by whoever asks, for the length of a training: a graph is bound to the networks
+        and optimisers that it was captured with.
+        """
+        return as_graphs(update) if self._cudagraphs else update
 
 
-def _keep_outputs(compiled: Callable[P, R]) -> Callable[P, R]:
-    """Copy what a graph returns: its next replay writes over its own memory."""
-    from torch.utils._pytree import tree_map_only
+def _compile(function: Callable[P, R]) -> Callable[P, R]:
+    # The import takes two seconds, which only those pay who compile.
+    import torch._dynamo
+    import torch._inductor.config
 
-    @wraps(compiled)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        torch.compiler.cudagraph_mark_step_begin()
-        return cast("R", tree_map_only(torch.Tensor, torch.clone, compiled(*args, **kwargs)))
-
-    return call
+    # Helpers of the compiler would outlive it, and one program is compiled at a time.
+    torch._inductor.config.compile_threads = 1
+    # An acting network, a normaliser or a schedule never makes a second variant necessary.
+    torch._dynamo.config.automatic_dynamic_shapes = False
+    return torch.compile(function)
 
 
 def build_compiler(

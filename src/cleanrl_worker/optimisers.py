@@ -33,14 +33,25 @@ class Adam:
         eps: float = 1e-8,
         max_grad_norm: float | None = None,
     ) -> None:
-        self.learning_rate = learning_rate
         self._eps = eps
         self._max_grad_norm = max_grad_norm
-        self._steps = 0
         self._weights, self._gradients = _flatten(list(parameters))
         self._mean = torch.zeros_like(self._weights)
         self._square = torch.zeros_like(self._weights)
+        # On a GPU count and rate lie in its memory, where a captured step finds them changed.
         self._steps_taken = torch.zeros((), device=self._weights.device)
+        self._rate = torch.zeros_like(self._steps_taken) if self._weights.is_cuda else None
+        self.learning_rate = learning_rate
+
+    @property
+    def learning_rate(self) -> float:
+        return self._learning_rate
+
+    @learning_rate.setter
+    def learning_rate(self, rate: float) -> None:
+        self._learning_rate = rate
+        if self._rate is not None:
+            self._rate.fill_(rate)
 
     @property
     def gradients(self) -> Tensor:
@@ -63,7 +74,7 @@ class Adam:
         if self._max_grad_norm is not None:
             norm = torch.linalg.vector_norm(gradients)
             gradients *= (self._max_grad_norm / (norm + 1e-6)).clamp(max=1.0)
-        self._steps += 1
+        self._steps_taken += 1
         self._move(gradients)
 
     def _move(self, gradients: Tensor) -> None:
@@ -74,8 +85,8 @@ class Adam:
             [self._mean],
             [self._square],
             [],
-            [self._steps_taken.fill_(self._steps)],
-            lr=self.learning_rate,
+            [self._steps_taken],
+            lr=self.learning_rate if self._rate is None else self._rate,
             beta1=BETA1,
             beta2=BETA2,
             weight_decay=0.0,
@@ -85,34 +96,44 @@ class Adam:
         )
 
     def state_dict(self) -> dict[str, Any]:
-        return {"steps": self._steps, "mean": self._mean, "square": self._square}
+        return {"steps": int(self._steps_taken), "mean": self._mean, "square": self._square}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         for mine, theirs in ((self._mean, state["mean"]), (self._square, state["square"])):
             if mine.shape != theirs.shape:
                 raise ValueError(f"{theirs.numel()} weights instead of {mine.numel()}")
             mine.copy_(theirs)
-        self._steps = int(state["steps"])
+        self._steps_taken.fill_(int(state["steps"]))
 
 
 class AdamW(Adam):
     """Adam with weights that decay by themselves (Loshchilov and Hutter 2019); torch's default."""
 
     def _move(self, gradients: Tensor) -> None:
-        self._weights.mul_(1 - self.learning_rate * WEIGHT_DECAY)
+        rate = self.learning_rate if self._rate is None else self._rate
+        self._weights.mul_(1 - rate * WEIGHT_DECAY)
         super()._move(gradients)
 
 
 class RAdam(Adam):
-    """Rectified Adam (Liu et al. 2020): plain momentum until the squares' mean can be trusted."""
+    """Rectified Adam (Liu et al. 2020): plain momentum until the squares' mean can be trusted.
+
+    The count of steps decides which of the two it is, so it stays with the host, and a step is
+    never part of a captured update.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._steps_taken = self._steps_taken.cpu()
 
     def _move(self, gradients: Tensor) -> None:
+        steps = int(self._steps_taken)
         self._mean.lerp_(gradients, 1 - BETA1)
         self._square.mul_(BETA2).addcmul_(gradients, gradients, value=1 - BETA2)
-        rate = self.learning_rate / (1 - BETA1**self._steps)
-        square_share = 1 - BETA2**self._steps  # the weight that the squares' mean has gathered
+        rate = self.learning_rate / (1 - BETA1**steps)
+        square_share = 1 - BETA2**steps  # the weight that the squares' mean has gathered
         longest = 2 / (1 - BETA2) - 1
-        length = longest - 2 * self._steps * BETA2**self._steps / square_share
+        length = longest - 2 * steps * BETA2**steps / square_share
         if length <= 5:
             self._weights.add_(self._mean, alpha=-rate)
             return

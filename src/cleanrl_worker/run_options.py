@@ -32,7 +32,7 @@ class RunOptions:
         False, "Compile the losses and their gradients.", group="run", runtime_only=True
     )
     cudagraphs: bool = param(
-        False, "Replay them as CUDA graphs on a GPU.", group="run", runtime_only=True
+        False, "Replay whole updates as CUDA graphs on a GPU.", group="run", runtime_only=True
     )
     env_backend: str = param(
         "auto",

@@ -10,6 +10,7 @@ environments, each exploring on its own. What is due every n steps counts enviro
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import gymnasium as gym
 import numpy as np
@@ -22,6 +23,7 @@ from cleanrl_worker.agents.nature import NatureCategoricalQNetwork
 from cleanrl_worker.agents.q_networks import CategoricalQNetwork
 from cleanrl_worker.agents.targets import Target
 from cleanrl_worker.algorithms.batches import check_atoms, check_replay
+from cleanrl_worker.compiling import Compiler
 from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.exploration import epsilon_greedy, value_policy
@@ -29,7 +31,7 @@ from cleanrl_worker.optimisers import Adam
 from cleanrl_worker.policies import Policy
 from cleanrl_worker.recording import Run
 from cleanrl_worker.replay.buffer import Transitions
-from cleanrl_worker.replay.choosing import Replay, build_replay, replay_bytes
+from cleanrl_worker.replay.choosing import build_replay, replay_bytes
 from cleanrl_worker.returns import project_onto_atoms
 from cleanrl_worker.schedules import is_log_due, linear, times_due
 from mosaic.contracts.parameters import param
@@ -116,20 +118,16 @@ def loss(
 
 
 def update(
-    run: Run,
-    config: Config,
     agent: CategoricalQNetwork,
     target: CategoricalQNetwork,
     optimizer: Adam,
-    replay: Replay,
-    device: torch.device,
+    compiled: Compiler,
+    gamma: float,
+    batch: Transitions,
 ) -> dict[str, Tensor]:
     """Take one gradient step on sampled transitions, and return what CleanRL logs of it."""
-    batch = replay.sample(run.rng, config.batch_size, device)
-    cross_entropy, values = run.compiled(loss)(agent, target, batch, config.gamma)
-    optimizer.zero_grad()
-    cross_entropy.backward()
-    optimizer.step()
+    cross_entropy, values = compiled(loss)(agent, target, batch, gamma)
+    optimizer.descend(cross_entropy)
     return {"losses/loss": cross_entropy, "losses/q_values": values.mean()}
 
 
@@ -138,6 +136,9 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
     target = Target(agent)
     optimizer = Adam(agent.parameters(), config.learning_rate, eps=0.01 / config.batch_size)
     replay = build_replay(config.buffer_size, envs)
+    learn = run.compiled.whole(
+        partial(update, agent, target.network, optimizer, run.compiled, config.gamma)
+    )
     q_values = q_values_of(agent, device)
     exploration_steps = config.exploration_fraction * run.total_timesteps
     obs = run.begin(envs, replay=replay, agent=agent, target=target, optimizer=optimizer)
@@ -153,7 +154,7 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
         if run.step > config.learning_starts:
             losses: dict[str, Tensor] = {}
             for _ in range(times_due(config.train_frequency, before, run.step)):
-                losses = update(run, config, agent, target.network, optimizer, replay, device)
+                losses = learn(replay.sample(run.rng, config.batch_size, device))
             if times_due(config.target_network_frequency, before, run.step):
                 target.follow(1.0)
             run.budget.lap("learning")

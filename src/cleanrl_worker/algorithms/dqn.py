@@ -9,6 +9,7 @@ environment steps.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import gymnasium as gym
 import torch
@@ -20,13 +21,14 @@ from cleanrl_worker.agents.inference import Infer, infer
 from cleanrl_worker.agents.q_networks import QNetwork
 from cleanrl_worker.agents.targets import Target
 from cleanrl_worker.algorithms.batches import check_replay
+from cleanrl_worker.compiling import Compiler
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.exploration import epsilon_greedy, value_policy
 from cleanrl_worker.optimisers import Adam
 from cleanrl_worker.policies import Policy
 from cleanrl_worker.recording import Run
 from cleanrl_worker.replay.buffer import Transitions
-from cleanrl_worker.replay.choosing import Replay, build_replay, replay_bytes
+from cleanrl_worker.replay.choosing import build_replay, replay_bytes
 from cleanrl_worker.schedules import is_log_due, linear, times_due
 from mosaic.contracts.parameters import param
 
@@ -89,20 +91,16 @@ def loss(
 
 
 def update(
-    run: Run,
-    config: Config,
     agent: nn.Module,
     target: nn.Module,
     optimizer: Adam,
-    replay: Replay,
-    device: torch.device,
+    compiled: Compiler,
+    gamma: float,
+    batch: Transitions,
 ) -> tuple[Tensor, Tensor]:
     """Take one gradient step on sampled transitions; return the loss and the values."""
-    batch = replay.sample(run.rng, config.batch_size, device)
-    td_loss, values = run.compiled(loss)(agent, target, batch, config.gamma)
-    optimizer.zero_grad()
-    td_loss.backward()
-    optimizer.step()
+    td_loss, values = compiled(loss)(agent, target, batch, gamma)
+    optimizer.descend(td_loss)
     return td_loss, values
 
 
@@ -110,6 +108,9 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
     target = Target(agent)
     optimizer = Adam(agent.parameters(), config.learning_rate)
     replay = build_replay(config.buffer_size, envs)
+    learn = run.compiled.whole(
+        partial(update, agent, target.network, optimizer, run.compiled, config.gamma)
+    )
     q_values = q_values_of(agent, device)
     exploration_steps = config.exploration_fraction * run.total_timesteps
     obs = run.begin(envs, replay=replay, agent=agent, target=target, optimizer=optimizer)
@@ -125,7 +126,7 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
         if run.step > config.learning_starts:
             found: tuple[Tensor, Tensor] | None = None
             for _ in range(times_due(config.train_frequency, before, run.step)):
-                found = update(run, config, agent, target.network, optimizer, replay, device)
+                found = learn(replay.sample(run.rng, config.batch_size, device))
             if times_due(config.target_network_frequency, before, run.step):
                 target.follow(config.tau)
             run.budget.lap("learning")

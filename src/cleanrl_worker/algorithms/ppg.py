@@ -15,8 +15,9 @@ no whole number of phases ends with the last whole one, as CleanRL's does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -28,6 +29,7 @@ from cleanrl_worker.agents.layout import laid_out
 from cleanrl_worker.agents.phasic import PhasicAgent
 from cleanrl_worker.algorithms import ppo
 from cleanrl_worker.algorithms.ppo import Rollout, collect, policy, to_batch, update
+from cleanrl_worker.compiling import Compiler
 from cleanrl_worker.distributions import Distribution, distribution_for
 from cleanrl_worker.envs.observations import Array, row_bytes
 from cleanrl_worker.envs.vector import EnvBatch
@@ -176,6 +178,15 @@ def auxiliary_loss(
     return total, parts
 
 
+def add_gradients(
+    agent: PhasicAgent, compiled: Compiler, config: Config, batch: Batch, *, parts_of_step: int
+) -> dict[str, Tensor]:
+    """Add a minibatch's share of a step to the gradients, and return the parts of its loss."""
+    total, parts = compiled(auxiliary_loss)(agent, batch, config)
+    (total / parts_of_step).backward()
+    return parts
+
+
 def policy_phase(
     run: Run,
     config: Config,
@@ -183,6 +194,7 @@ def policy_phase(
     agent: PhasicAgent,
     distribution: Distribution,
     optimizer: Adam,
+    learn: Callable[[ppo.Batch], dict[str, Tensor]],
     rollout: Rollout,
     phase: Phase,
     obs: Array,
@@ -205,7 +217,7 @@ def policy_phase(
             advantages = batch.advantages
             centred = advantages - advantages.mean()
             batch = replace(batch, advantages=centred / (advantages.std() + 1e-8))
-        losses = update(run, agent, distribution, optimizer, batch, settings)
+        losses = update(run, learn, batch, settings)
         if not losses:
             return None
         run.budget.lap("learning")
@@ -218,11 +230,12 @@ def auxiliary_phase(
     config: Config,
     agent: PhasicAgent,
     optimizer: Adam,
+    learn: Callable[..., dict[str, Tensor]],
     phase: Phase,
     device: torch.device,
 ) -> dict[str, float]:
     """Take the epochs over a phase's rollouts, and return what CleanRL logs of them."""
-    forward, loss_of = inference(agent, device), run.compiled(auxiliary_loss)
+    forward = inference(agent, device)
     for index in in_parts(np.arange(config.aux_batch_rollouts), config.num_aux_rollouts):
         if run.should_stop:
             return {}
@@ -236,8 +249,7 @@ def auxiliary_phase(
             for index in minibatches:
                 if run.should_stop:
                     return {}
-                total, parts = loss_of(agent, phase.rows(index, device), config)
-                (total / len(minibatches)).backward()
+                parts = learn(phase.rows(index, device), parts_of_step=len(minibatches))
             optimizer.step()
     return {f"losses/aux/{name}": float(part) for name, part in parts.items()}
 
@@ -254,6 +266,10 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
         agent.parameters(), config.learning_rate, eps=1e-8, max_grad_norm=config.max_grad_norm
     )
     distribution = distribution_for(envs.action_space)
+    learn = run.compiled.whole(
+        partial(ppo.descend, agent, distribution, optimizer, run.compiled, config.of_policy)
+    )
+    learn_auxiliary = run.compiled.whole(partial(add_gradients, agent, run.compiled, config))
     rollout = Rollout.allocate(config, envs, distribution)
     phase = Phase.allocate(config, envs, distribution)
     obs: Array | None = run.begin(envs, agent=agent, optimizer=optimizer)
@@ -261,11 +277,11 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
     for _ in range(run.step // config.phase_steps, phases):
         assert obs is not None
         obs = policy_phase(
-            run, config, envs, agent, distribution, optimizer, rollout, phase, obs, device
+            run, config, envs, agent, distribution, optimizer, learn, rollout, phase, obs, device
         )
         if obs is None:
             return
-        losses = auxiliary_phase(run, config, agent, optimizer, phase, device)
+        losses = auxiliary_phase(run, config, agent, optimizer, learn_auxiliary, phase, device)
         if not losses:
             return
         run.budget.lap("learning")

@@ -12,7 +12,9 @@ terminated, and environments are reset in the step in which they end.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import gymnasium as gym
 import numpy as np
@@ -23,6 +25,7 @@ from cleanrl_worker.agents.build import build_actor_critic
 from cleanrl_worker.agents.inference import Forward, inference
 from cleanrl_worker.agents.layout import laid_out, pick_rows
 from cleanrl_worker.algorithms.batches import check_batches
+from cleanrl_worker.compiling import Compiler
 from cleanrl_worker.distributions import Distribution, distribution_for, perturb_means
 from cleanrl_worker.envs.observations import Array, row_bytes
 from cleanrl_worker.envs.vector import EnvBatch
@@ -249,16 +252,24 @@ def loss(
     return total, parts
 
 
-def update(
-    run: Run,
+def descend(
     agent: nn.Module,
     distribution: Distribution,
     optimizer: Adam,
-    batch: Batch,
+    compiled: Compiler,
     config: Config,
+    minibatch: Batch,
+) -> dict[str, Tensor]:
+    """Take one gradient step, and return the parts of the loss before it."""
+    total, parts = compiled(loss)(agent, distribution, minibatch, config)
+    optimizer.descend(total)
+    return parts
+
+
+def update(
+    run: Run, learn: Callable[[Batch], dict[str, Tensor]], batch: Batch, config: Config
 ) -> dict[str, float]:
     """Take the epochs of gradient steps over one batch, and return what CleanRL logs of them."""
-    loss_of = run.compiled(loss)
     minibatch_size = config.batch_size // config.num_minibatches
     log_ratios: list[Tensor] = []
     parts: dict[str, Tensor] = {}
@@ -268,11 +279,8 @@ def update(
         for index in order.split(minibatch_size):
             if run.should_stop:
                 return {}
-            total, parts = loss_of(agent, distribution, batch.rows(index), config)
-            optimizer.zero_grad()
-            total.backward()
-            optimizer.step()
-            log_ratios.append(parts["log_ratio"])
+            parts = learn(batch.rows(index))
+            log_ratios.append(parts["log_ratio"].clone())  # a graph's next replay writes there
         log_ratio = parts["log_ratio"]
         approx_kl = float((log_ratio.exp() - 1 - log_ratio).mean())
         if config.target_kl is not None and approx_kl > config.target_kl:
@@ -297,6 +305,9 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
         max_grad_norm=config.max_grad_norm,
     )
     distribution = distribution_for(envs.action_space)
+    learn = run.compiled.whole(
+        partial(descend, agent, distribution, optimizer, run.compiled, config)
+    )
     forward = inference(agent, device)
     rollout = Rollout.allocate(config, envs, distribution)
     obs = run.begin(envs, agent=agent, optimizer=optimizer)
@@ -310,7 +321,7 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
         if run.should_stop:
             return
         batch = to_batch(rollout, forward(obs)[1], distribution, config, device)
-        losses = update(run, agent, distribution, optimizer, batch, config)
+        losses = update(run, learn, batch, config)
         if not losses:
             return
         run.budget.lap("learning")

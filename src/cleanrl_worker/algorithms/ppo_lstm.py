@@ -301,9 +301,7 @@ def update(
             rows = batch.sequences(index)
             outputs, values, _ = agent(rows.obs, rows.state, rows.ends)
             total, parts = loss_of(distribution, outputs, values, rows, config)
-            optimizer.zero_grad()
-            total.backward()
-            optimizer.step()
+            optimizer.descend(total)
             log_ratios.append(parts["log_ratio"])
         log_ratio = parts["log_ratio"]
         approx_kl = float((log_ratio.exp() - 1 - log_ratio).mean())

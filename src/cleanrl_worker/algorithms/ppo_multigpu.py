@@ -14,7 +14,9 @@ the processes, and on GPUs they talk by NCCL unasked.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +25,7 @@ from cleanrl_worker.agents.inference import inference
 from cleanrl_worker.algorithms import ppo
 from cleanrl_worker.algorithms.batches import check_batches
 from cleanrl_worker.algorithms.ppo import Batch, Rollout, build, collect, loss, policy, to_batch
+from cleanrl_worker.compiling import Compiler
 from cleanrl_worker.distributions import Distribution, distribution_for
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.optimisers import Adam
@@ -96,17 +99,30 @@ def normalised(group: Group, advantages: Tensor) -> Tensor:
     return ((rows - mean[:, None]) / (std[:, None] + 1e-8)).to(advantages.dtype)
 
 
-def update(
-    run: Run,
+def find_gradients(
     agent: nn.Module,
     distribution: Distribution,
+    optimizer: Adam,
+    compiled: Compiler,
+    config: Config,
+    minibatch: Batch,
+) -> dict[str, Tensor]:
+    """Leave this process's own gradients of a minibatch, and return the parts of its loss."""
+    total, parts = compiled(loss)(agent, distribution, minibatch, config)
+    optimizer.zero_grad()
+    total.backward()
+    return parts
+
+
+def update(
+    run: Run,
+    learn: Callable[[Batch], dict[str, Tensor]],
     optimizer: Adam,
     batch: Batch,
     config: Config,
 ) -> dict[str, float]:
     """Take the epochs of gradient steps with all ranks, and return what CleanRL logs of them."""
-    loss_of, group, device = run.compiled(loss), run.group, batch.obs.device
-    settings = replace(config, norm_adv=False)  # they are normalised before, over all ranks
+    group, device = run.group, batch.obs.device
     log_ratios: list[Tensor] = []
     parts: dict[str, Tensor] = {}
     approx_kl: dict[str, float] = {}
@@ -119,13 +135,10 @@ def update(
         for index, row in zip(indices, advantages, strict=True):
             if run.should_stop:
                 return {}
-            minibatch = replace(batch.rows(index), advantages=row)
-            total, parts = loss_of(agent, distribution, minibatch, settings)
-            optimizer.zero_grad()
-            total.backward()
+            parts = learn(replace(batch.rows(index), advantages=row))
             average_(group, optimizer.gradients)
             optimizer.step()
-            log_ratios.append(parts["log_ratio"])
+            log_ratios.append(parts["log_ratio"].clone())  # a graph's next replay writes there
         log_ratio = parts["log_ratio"]
         own_kl = float((log_ratio.exp() - 1 - log_ratio).mean())
         approx_kl = means(group, {"losses/approx_kl": own_kl}, device)
@@ -148,6 +161,10 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
         agent.parameters(), config.learning_rate, eps=1e-5, max_grad_norm=config.max_grad_norm
     )
     distribution = distribution_for(envs.action_space)
+    settings = replace(config, norm_adv=False)  # they are normalised before, over all ranks
+    learn = run.compiled.whole(
+        partial(find_gradients, agent, distribution, optimizer, run.compiled, settings)
+    )
     forward = inference(agent, device)
     rollout = Rollout.allocate(config, envs, distribution)
     obs = run.begin(envs, agent=agent, optimizer=optimizer)
@@ -161,7 +178,7 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
         if run.should_stop:
             return
         batch = to_batch(rollout, forward(obs)[1], distribution, config, device)
-        losses = update(run, agent, distribution, optimizer, batch, config)
+        losses = update(run, learn, optimizer, batch, config)
         if not losses:
             return
         run.budget.lap("learning")

@@ -16,7 +16,9 @@ step; the scale's random steps are not kept in memory. Actions stick where the i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 
 import gymnasium as gym
@@ -29,6 +31,7 @@ from cleanrl_worker.agents.inference import Forward, Infer, inference
 from cleanrl_worker.agents.layout import laid_out, pick_rows
 from cleanrl_worker.algorithms import ppo
 from cleanrl_worker.algorithms.ppo import act, policy
+from cleanrl_worker.compiling import Compiler
 from cleanrl_worker.curiosity import CuriosityScales
 from cleanrl_worker.distributions import Distribution, distribution_for
 from cleanrl_worker.envs.observations import Array, row_bytes
@@ -308,17 +311,26 @@ def loss(
     return total, parts
 
 
-def update(
-    run: Run,
+def descend(
     agent: nn.Module,
     distillation: Distillation,
     distribution: Distribution,
     optimizer: Adam,
-    batch: Batch,
+    compiled: Compiler,
     config: Config,
+    minibatch: Batch,
+) -> dict[str, Tensor]:
+    """Take one gradient step, and return the parts of the loss before it."""
+    total, parts = compiled(loss)(agent, distillation, distribution, minibatch, config)
+    optimizer.descend(total)
+    return parts
+
+
+def update(
+    run: Run, learn: Callable[[Batch], dict[str, Tensor]], batch: Batch, config: Config
 ) -> dict[str, float]:
     """Take the epochs of gradient steps over one batch, and return what CleanRL logs of them."""
-    loss_of, device = run.compiled(loss), batch.obs.device
+    device = batch.obs.device
     parts: dict[str, Tensor] = {}
     approx_kl = 0.0
     for _ in range(config.update_epochs):
@@ -327,11 +339,7 @@ def update(
             if run.should_stop:
                 return {}
             taught = torch.from_numpy(run.rng.random(len(index)) < config.update_proportion)
-            minibatch = batch.rows(index, taught.to(device))
-            total, parts = loss_of(agent, distillation, distribution, minibatch, config)
-            optimizer.zero_grad()
-            total.backward()
-            optimizer.step()
+            parts = learn(batch.rows(index, taught.to(device)))
         log_ratio = parts["log_ratio"]
         approx_kl = float((log_ratio.exp() - 1 - log_ratio).mean())
         if config.target_kl is not None and approx_kl > config.target_kl:
@@ -355,6 +363,9 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
         max_grad_norm=config.max_grad_norm,
     )
     distribution = distribution_for(envs.action_space)
+    learn = run.compiled.whole(
+        partial(descend, agent, distillation, distribution, optimizer, run.compiled, config)
+    )
     forward, novelty = inference(agent, device), judge(distillation, device)
     rollout = Rollout.allocate(config, envs, distribution)
     scales = CuriosityScales(distillation.shape, config.num_envs, config.int_gamma)
@@ -379,7 +390,7 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
             scales.look(seen)
         distillation.set_scale(*scales.of_seen())
         batch = to_batch(rollout, intrinsic, forward(obs)[1], distribution, config, device)
-        losses = update(run, agent, distillation, distribution, optimizer, batch, config)
+        losses = update(run, learn, batch, config)
         if not losses:
             return
         run.budget.lap("learning")

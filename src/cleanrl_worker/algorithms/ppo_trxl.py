@@ -12,7 +12,9 @@ CleanRL's hides one; in an episode's first step nothing is recalled.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import gymnasium as gym
 import numpy as np
@@ -23,6 +25,7 @@ from cleanrl_worker.agents.layout import laid_out, pick_rows
 from cleanrl_worker.agents.memories import Memories, Recalled, Shape
 from cleanrl_worker.agents.transformer import TransformerAgent, can_be_reconstructed
 from cleanrl_worker.algorithms.batches import check_batches
+from cleanrl_worker.compiling import Compiler
 from cleanrl_worker.distributions import Branches, Distribution, distribution_for
 from cleanrl_worker.envs.observations import Array, row_bytes
 from cleanrl_worker.envs.vector import EnvBatch
@@ -355,18 +358,29 @@ def loss(
     return total, parts
 
 
-def update(
-    run: Run,
+Learn = Callable[[Batch, Recalled, Tensor], dict[str, Tensor]]
+
+
+def descend(
     agent: nn.Module,
     distribution: Distribution,
     optimizer: AdamW,
-    batch: Batch,
-    memories: Memories,
+    compiled: Compiler,
     config: Config,
+    minibatch: Batch,
+    recalled: Recalled,
     ent_coef: Tensor,
+) -> dict[str, Tensor]:
+    """Take one gradient step, and return the parts of the loss before it."""
+    total, parts = compiled(loss)(agent, distribution, minibatch, recalled, config, ent_coef)
+    optimizer.descend(total)
+    return parts
+
+
+def update(
+    run: Run, learn: Learn, batch: Batch, memories: Memories, config: Config, ent_coef: Tensor
 ) -> dict[str, float]:
     """Take the epochs of gradient steps over one batch, and return what CleanRL logs of them."""
-    loss_of = run.compiled(loss)
     seen = memories.reach(batch.ages)
     log_ratios: list[Tensor] = []
     parts: dict[str, Tensor] = {}
@@ -377,12 +391,8 @@ def update(
             if run.should_stop:
                 return {}
             rows = batch.rows(index)
-            recalled = memories.pick(index, rows.ages, seen)
-            total, parts = loss_of(agent, distribution, rows, recalled, config, ent_coef)
-            optimizer.zero_grad()
-            total.backward()
-            optimizer.step()
-            log_ratios.append(parts["log_ratio"])
+            parts = learn(rows, memories.pick(index, rows.ages, seen), ent_coef)
+            log_ratios.append(parts["log_ratio"].clone())  # a graph's next replay writes there
         log_ratio = parts["log_ratio"]
         approx_kl = float((log_ratio.exp() - 1 - log_ratio).mean())
         if config.target_kl is not None and approx_kl > config.target_kl:
@@ -401,6 +411,9 @@ def update(
 def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: torch.device) -> None:
     optimizer = AdamW(agent.parameters(), config.init_lr, max_grad_norm=config.max_grad_norm)
     distribution = distribution_for(envs.action_space)
+    learn = run.compiled.whole(
+        partial(descend, agent, distribution, optimizer, run.compiled, config)
+    )
     rollout = Rollout.allocate(config, envs, distribution, device)
     recent = RecentEpisodes(config.num_envs)
     obs = run.begin(envs, agent=agent, optimizer=optimizer, episodes=recent)
@@ -419,9 +432,7 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
         batch = to_batch(rollout, last_values, distribution, config, device)
         losses = update(
             run,
-            agent,
-            distribution,
-            optimizer,
+            learn,
             batch,
             rollout.memories,
             config,

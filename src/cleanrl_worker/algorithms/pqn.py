@@ -8,7 +8,9 @@ Changed: a truncated episode is bootstrapped from its last observation; RAdam's 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import gymnasium as gym
 import numpy as np
@@ -21,6 +23,7 @@ from cleanrl_worker.agents.inference import Infer, infer
 from cleanrl_worker.agents.layout import laid_out, pick_rows
 from cleanrl_worker.agents.q_networks import NormalisedQNetwork
 from cleanrl_worker.algorithms.batches import check_batches
+from cleanrl_worker.compiling import Compiler
 from cleanrl_worker.envs.observations import Array, row_bytes
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.exploration import epsilon_greedy, value_policy
@@ -143,10 +146,25 @@ def loss(agent: nn.Module, obs: Tensor, actions: Tensor, targets: Tensor) -> tup
     return mse_loss(values, targets), values
 
 
+def find_gradients(
+    agent: nn.Module,
+    optimizer: RAdam,
+    compiled: Compiler,
+    obs: Tensor,
+    actions: Tensor,
+    targets: Tensor,
+) -> dict[str, Tensor]:
+    """Leave the gradients of a minibatch, and return what CleanRL logs of it."""
+    td_loss, values = compiled(loss)(agent, obs, actions, targets)
+    optimizer.zero_grad()
+    td_loss.backward()
+    return {"losses/td_loss": td_loss, "losses/q_values": values.mean()}
+
+
 def update(
     run: Run,
     config: Config,
-    agent: nn.Module,
+    learn: Callable[[Tensor, Tensor, Tensor], dict[str, Tensor]],
     optimizer: RAdam,
     rollout: Rollout,
     device: torch.device,
@@ -164,19 +182,14 @@ def update(
         return torch.from_numpy(array.reshape(-1, *array.shape[2:])).to(device)
 
     obs, actions, wanted = laid_out(flat(rollout.obs)), flat(rollout.actions), flat(targets)
-    loss_of = run.compiled(loss)
     losses: dict[str, Tensor] = {}
     for _ in range(config.update_epochs):
         order = torch.from_numpy(run.rng.permutation(config.batch_size)).to(device)
         for index in order.split(config.batch_size // config.num_minibatches):
             if run.should_stop:
                 return {}
-            rows = pick_rows(obs, index)
-            td_loss, values = loss_of(agent, rows, actions[index], wanted[index])
-            optimizer.zero_grad()
-            td_loss.backward()
+            losses = learn(pick_rows(obs, index), actions[index], wanted[index])
             optimizer.step()
-            losses = {"losses/td_loss": td_loss, "losses/q_values": values.mean()}
     return losses
 
 
@@ -184,6 +197,7 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
     optimizer = RAdam(
         agent.parameters(), config.learning_rate, eps=EPS, max_grad_norm=config.max_grad_norm
     )
+    learn = run.compiled.whole(partial(find_gradients, agent, optimizer, run.compiled))
     q_values = q_values_of(agent, device)
     rollout = Rollout.allocate(config, envs)
     obs = run.begin(envs, agent=agent, optimizer=optimizer)
@@ -195,7 +209,7 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
         obs = collect(run, config, envs, q_values, rollout, obs)
         if run.should_stop:
             return
-        losses = update(run, config, agent, optimizer, rollout, device)
+        losses = update(run, config, learn, optimizer, rollout, device)
         if not losses:
             return
         run.budget.lap("learning")

@@ -206,9 +206,7 @@ def update(
             hidden, cell = (part.index_select(1, index) for part in rollout.state)
             values, _ = agent(obs.index_select(1, index), (hidden, cell), ends[:, index])
             td_loss, chosen = loss_of(values, actions[:, index], wanted[:, index])
-            optimizer.zero_grad()
-            td_loss.backward()
-            optimizer.step()
+            optimizer.descend(td_loss)
             losses = {"losses/td_loss": td_loss, "losses/q_values": chosen.mean()}
     return losses
 

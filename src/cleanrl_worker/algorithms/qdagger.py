@@ -13,7 +13,9 @@ Dropped: teachers from the Hugging Face Hub; the file is named, or trained first
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import gymnasium as gym
@@ -26,6 +28,7 @@ from cleanrl_worker.agents.inference import Infer, infer
 from cleanrl_worker.agents.q_networks import count_actions
 from cleanrl_worker.agents.targets import Target
 from cleanrl_worker.algorithms import dqn
+from cleanrl_worker.compiling import Compiler
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.exploration import epsilon_greedy, value_policy
 from cleanrl_worker.optimisers import Adam
@@ -107,31 +110,36 @@ def loss(
     return mse_loss(values, wanted), divergence(taught, every, temperature), values
 
 
+def descend(
+    agent: nn.Module,
+    target: nn.Module,
+    teacher: nn.Module,
+    optimizer: Adam,
+    compiled: Compiler,
+    config: Config,
+    batch: Transitions,
+    weight: Tensor,
+) -> Losses:
+    """Take one gradient step, with the distillation at this weight."""
+    td_loss, distill_loss, values = compiled(loss)(
+        agent, target, teacher, batch, config.gamma, config.temperature
+    )
+    total = td_loss + weight * distill_loss
+    optimizer.descend(total)
+    return Losses(total, td_loss, distill_loss, values.mean())
+
+
 class Learner(NamedTuple):
-    agent: nn.Module
+    learn: Callable[[Transitions, Tensor], Losses]
     target: Target[nn.Module]
-    teacher: nn.Module
-    optimizer: Adam
     replay: FrameReplay
     device: torch.device
 
 
 def update(run: Run, config: Config, learner: Learner, weight: float) -> Losses:
-    """Take one gradient step on sampled transitions, with the distillation at this weight."""
+    """Learn from sampled transitions, with the distillation at this weight."""
     batch = learner.replay.sample(run.rng, config.batch_size, learner.device)
-    td_loss, distill_loss, values = run.compiled(loss)(
-        learner.agent,
-        learner.target.network,
-        learner.teacher,
-        batch,
-        config.gamma,
-        config.temperature,
-    )
-    total = td_loss + weight * distill_loss
-    learner.optimizer.zero_grad()
-    total.backward()
-    learner.optimizer.step()
-    return Losses(total, td_loss, distill_loss, values.mean())
+    return learner.learn(batch, torch.tensor(weight, device=learner.device))
 
 
 def learn_offline(run: Run, config: Config, learner: Learner, phases: Phases) -> None:
@@ -156,7 +164,11 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
     target, optimizer = Target(agent), Adam(agent.parameters(), config.learning_rate)
     spaces = envs.observation_space, envs.action_space
     replay = FrameReplay(config.buffer_size, *spaces, envs.num_envs)
-    learner = Learner(agent, target, run.teacher.agent, optimizer, replay, device)
+    teacher = run.teacher.agent
+    learn = run.compiled.whole(
+        partial(descend, agent, target.network, teacher, optimizer, run.compiled, config)
+    )
+    learner = Learner(learn, target, replay, device)
     phases = Phases(run.step, config)
     q_values = q_values_of(agent, device)
     obs = run.begin(

@@ -12,6 +12,7 @@ Dropped: start_e, end_e and exploration_fraction, which CleanRL takes and does n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import gymnasium as gym
 import torch
@@ -22,6 +23,7 @@ from cleanrl_worker.agents.noisy import RainbowNetwork
 from cleanrl_worker.agents.q_networks import count_actions
 from cleanrl_worker.agents.targets import Target
 from cleanrl_worker.algorithms.batches import check_atoms, check_replay
+from cleanrl_worker.compiling import Compiler
 from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.exploration import value_policy
@@ -126,25 +128,21 @@ def loss(
 
 
 def update(
-    run: Run,
-    config: Config,
     agent: RainbowNetwork,
     target: RainbowNetwork,
     optimizer: Adam,
-    replay: PrioritisedReplay,
-    device: torch.device,
-) -> dict[str, Tensor | float]:
-    """Take one gradient step on drawn windows, and return what CleanRL logs of it."""
-    beta = linear(config.prioritized_replay_beta, 1.0, run.total_timesteps, run.step)
-    batch, places = replay.sample(run.rng, config.batch_size, beta, device)
+    compiled: Compiler,
+    batch: Windows,
+) -> tuple[dict[str, Tensor], Tensor]:
+    """Take one gradient step on drawn windows.
+
+    Returns what CleanRL logs of it, and each window's error.
+    """
     agent.draw_noise()
     target.draw_noise()
-    td_loss, errors, values = run.compiled(loss)(agent, target, batch)
-    optimizer.zero_grad()
-    td_loss.backward()
-    optimizer.step()
-    replay.rate(places, errors)
-    return {"losses/td_loss": td_loss, "losses/q_values": values.mean(), "charts/beta": beta}
+    td_loss, errors, values = compiled(loss)(agent, target, batch)
+    optimizer.descend(td_loss)
+    return {"losses/td_loss": td_loss, "losses/q_values": values.mean()}, errors
 
 
 def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: torch.device) -> None:
@@ -158,6 +156,7 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
         alpha=config.prioritized_replay_alpha,
         eps=config.prioritized_replay_eps,
     )
+    learn = run.compiled.whole(partial(update, agent, target.network, optimizer, run.compiled))
     noisy_values = q_values_of(agent, device, is_noisy=True)
     obs = run.begin(
         envs,
@@ -177,12 +176,15 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
         before, run.step = run.step, run.step + envs.num_envs
         run.log_episodes(step.episodes)
         if run.step > config.learning_starts and not replay.is_empty:
-            losses: dict[str, Tensor | float] = {}
+            beta = linear(config.prioritized_replay_beta, 1.0, run.total_timesteps, run.step)
+            losses: dict[str, Tensor] = {}
             for _ in range(times_due(config.train_frequency, before, run.step)):
-                losses = update(run, config, agent, target.network, optimizer, replay, device)
+                batch, places = replay.sample(run.rng, config.batch_size, beta, device)
+                losses, errors = learn(batch)
+                replay.rate(places, errors)
             if times_due(config.target_network_frequency, before, run.step):
                 target.follow(config.tau)
             run.budget.lap("learning")
             if losses and is_log_due(run.step, config.train_frequency, envs.num_envs):
-                run.log_update(losses)
+                run.log_update({**losses, "charts/beta": beta})
         obs = run.boundary(envs, step.obs)

@@ -144,7 +144,9 @@ class Learner:
             fixed=None if config.autotune else config.alpha,
         )
 
-    def update(self, batch: Transitions, turn: int) -> dict[str, Tensor]:
+    def update(
+        self, batch: Transitions, *, is_actors_turn: bool, is_targets_turn: bool
+    ) -> dict[str, Tensor]:
         """Learn from one batch; return what CleanRL logs of it when it was the actor's turn."""
         config = self.config
         loss1, loss2, values1, values2 = self._critic_losses(
@@ -152,7 +154,7 @@ class Learner:
         )
         self.q_optimizer.descend(loss1 + loss2)
         losses: dict[str, Tensor] = {}
-        if turn % config.policy_frequency == 0:
+        if is_actors_turn:
             losses = {
                 "losses/qf1_values": values1.mean(),
                 "losses/qf2_values": values2.mean(),
@@ -161,7 +163,7 @@ class Learner:
                 "losses/qf_loss": (loss1 + loss2) / 2,
                 **self._update_actor(batch),
             }
-        if turn % config.target_network_frequency == 0:
+        if is_targets_turn:
             self.target.follow(config.tau)
         return losses
 
@@ -181,6 +183,7 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
     assert isinstance(envs.action_space, gym.spaces.Box)
     space = envs.action_space
     learner = Learner(agent, config, run.compiled)
+    learn = run.compiled.whole(learner.update)
     replay = ReplayBuffer(config.buffer_size, envs.observation_space, space)
     sample_actions = policy(agent, space, device)
     obs = run.begin(
@@ -207,7 +210,10 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
             losses: dict[str, Tensor] = {}
             for turn in range(before + 1, run.step + 1):
                 batch = replay.sample(run.rng, config.batch_size, device)
-                losses = learner.update(batch, turn) or losses
+                is_actors_turn = turn % config.policy_frequency == 0
+                is_targets_turn = turn % config.target_network_frequency == 0
+                found = learn(batch, is_actors_turn=is_actors_turn, is_targets_turn=is_targets_turn)
+                losses = found or losses
             run.budget.lap("learning")
             if losses and is_log_due(run.step, config.policy_frequency, envs.num_envs):
                 run.log_update(losses)

@@ -186,6 +186,7 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
     assert isinstance(agent, Agent)
     actions = count_actions(envs.action_space)
     learner = Learner(agent, config, actions, run.compiled)
+    learn = run.compiled.whole(learner.update)
     replay = build_replay(config.buffer_size, envs)
     sample_actions = policy(agent, envs.action_space, device)
     obs = run.begin(
@@ -211,7 +212,7 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
         if run.step > config.learning_starts:
             losses: dict[str, Tensor] = {}
             for _ in range(times_due(config.update_frequency, before, run.step)):
-                losses = learner.update(replay.sample(run.rng, config.batch_size, device))
+                losses = learn(replay.sample(run.rng, config.batch_size, device))
             if times_due(config.target_network_frequency, before, run.step):
                 learner.target.follow(config.tau)
             run.budget.lap("learning")

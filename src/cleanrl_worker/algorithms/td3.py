@@ -10,6 +10,7 @@ is due every n steps counts environment steps.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import gymnasium as gym
 import numpy as np
@@ -21,6 +22,7 @@ from cleanrl_worker.agents.continuous import Critic, DeterministicActor
 from cleanrl_worker.agents.numpy_actors import infer_actions
 from cleanrl_worker.agents.targets import Target, frozen
 from cleanrl_worker.algorithms.batches import check_replay
+from cleanrl_worker.compiling import Compiler
 from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import EnvBatch
 from cleanrl_worker.exploration import add_noise, uniform_actions
@@ -131,30 +133,24 @@ def actor_loss(agent: Agent, batch: Transitions) -> Tensor:
 
 
 def update(
-    run: Run,
     agent: Agent,
     target: Target[Agent],
-    optimizers: tuple[Adam, Adam],
-    batch: Transitions,
+    q_optimizer: Adam,
+    actor_optimizer: Adam,
+    compiled: Compiler,
     config: Config,
+    batch: Transitions,
     *,
     is_actors_turn: bool,
 ) -> dict[str, Tensor]:
     """Learn from one batch, and return what CleanRL logs of it when it was the actor's turn."""
-    q_optimizer, actor_optimizer = optimizers
-    loss1, loss2, values1, values2 = run.compiled(critic_losses)(
-        agent, target.network, batch, config
-    )
-    q_optimizer.zero_grad()
-    (loss1 + loss2).backward()
-    q_optimizer.step()
+    loss1, loss2, values1, values2 = compiled(critic_losses)(agent, target.network, batch, config)
+    q_optimizer.descend(loss1 + loss2)
     if not is_actors_turn:
         return {}
     with frozen(agent.qf1):
-        loss = run.compiled(actor_loss)(agent, batch)
-    actor_optimizer.zero_grad()
-    loss.backward()
-    actor_optimizer.step()
+        loss = compiled(actor_loss)(agent, batch)
+    actor_optimizer.descend(loss)
     target.follow(config.tau)
     return {
         "losses/qf1_values": values1.mean(),
@@ -175,6 +171,9 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
     q_optimizer = Adam(critics, config.learning_rate)
     actor_optimizer = Adam(agent.actor.parameters(), config.learning_rate)
     replay = ReplayBuffer(config.buffer_size, envs.observation_space, space)
+    learn = run.compiled.whole(
+        partial(update, agent, target, q_optimizer, actor_optimizer, run.compiled, config)
+    )
     actions_of = infer_actions(agent.actor, device)
     obs = run.begin(
         envs,
@@ -198,15 +197,9 @@ def train(run: Run, config: Config, envs: EnvBatch, agent: nn.Module, device: to
         if run.step > config.learning_starts:
             losses: dict[str, Tensor] = {}
             for turn in range(before + 1, run.step + 1):
-                losses = losses | update(
-                    run,
-                    agent,
-                    target,
-                    (q_optimizer, actor_optimizer),
-                    replay.sample(run.rng, config.batch_size, device),
-                    config,
-                    is_actors_turn=turn % config.policy_frequency == 0,
-                )
+                batch = replay.sample(run.rng, config.batch_size, device)
+                is_actors_turn = turn % config.policy_frequency == 0
+                losses = losses | learn(batch, is_actors_turn=is_actors_turn)
             run.budget.lap("learning")
             if losses and is_log_due(run.step, config.policy_frequency, envs.num_envs):
                 run.log_update(losses)

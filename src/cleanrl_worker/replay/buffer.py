@@ -14,6 +14,7 @@ from torch import Tensor
 from cleanrl_worker.envs.observations import Array, row_bytes
 from cleanrl_worker.envs.vector import Step
 from cleanrl_worker.replay.archive import ReplayArchive
+from cleanrl_worker.replay.sending import to_tensors
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +32,7 @@ class Transitions:
 
     @classmethod
     def of(cls, arrays: Mapping[str, Array], device: torch.device) -> Transitions:
-        tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
-        if device.type != "cpu":
-            tensors = {name: tensor.to(device) for name, tensor in tensors.items()}
-        return cls(**tensors)
+        return cls(**to_tensors(arrays, device))
 
 
 _NAMES = tuple(field.name for field in fields(Transitions))

@@ -13,6 +13,7 @@ from torch import Tensor
 from cleanrl_worker.envs.observations import Array
 from cleanrl_worker.envs.vector import Step
 from cleanrl_worker.replay.episodes import EpisodeRows, goes_on
+from cleanrl_worker.replay.sending import to_tensors
 from cleanrl_worker.replay.sum_tree import SumTree
 from mosaic.contracts.errors import ConfigError
 
@@ -121,8 +122,7 @@ class PrioritisedReplay:
             "discounts": span.discounts,
             "weights": ((drawn / drawn.min()) ** -beta).astype(np.float32),
         }
-        tensors = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
-        return Windows(**tensors), places
+        return Windows(**to_tensors(arrays, device)), places
 
     def rate(self, places: Array, errors: Tensor) -> None:
         """Set the priorities of drawn windows to their errors."""
