@@ -171,8 +171,11 @@ def test_a_graph_leaves_the_weights_of_its_kernels(case: Case) -> None:
     expected, losses = _trained(case, Compiler())
     found, of_graphs = _trained(case, Compiler(cudagraphs=True))
 
-    assert all(torch.equal(mine, theirs) for mine, theirs in zip(found, expected, strict=True))
-    assert of_graphs == losses
+    # Where gradients are added up atomically, two runs differ in the last bits without graphs too.
+    tolerance = 1e-4 if case in (case_of_c51, case_of_rainbow) else 0.0
+    for mine, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=tolerance, atol=tolerance)
+    assert of_graphs == pytest.approx(losses, rel=tolerance, abs=tolerance)
 
 
 @needs_gpu
@@ -240,5 +243,5 @@ def _trained(case: Case, compiler: Compiler) -> tuple[list[Tensor], list[float]]
         found = found[0]
     numbers = found.values() if isinstance(found, dict) else [found]
     return [weights.detach().clone() for weights in agent.parameters()], [
-        float(number.sum()) for number in numbers
+        float(number.detach().sum()) for number in numbers
     ]
