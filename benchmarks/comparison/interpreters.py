@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from mosaic.contracts.errors import ConfigError, DependencyMissing
@@ -26,6 +27,15 @@ print(json.dumps({"versions": {"python": platform.python_version(), **found}, "t
 """
 
 
+@cache
+def _answer(
+    python: Path, packages: tuple[str, ...], environment: tuple[tuple[str, str], ...]
+) -> subprocess.CompletedProcess[str]:
+    """Ask once: torch takes seconds to import, and many rows ask for the same packages."""
+    command = [str(python), "-c", _QUESTION, *packages]
+    return subprocess.run(command, env=dict(environment), capture_output=True, text=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Interpreter:
     """An interpreter that has every package that was asked for."""
@@ -39,12 +49,7 @@ class Interpreter:
     ) -> Interpreter:
         """Start the interpreter in the environment of the runs, and ask it."""
         try:
-            done = subprocess.run(
-                [str(python), "-c", _QUESTION, *packages],
-                env=dict(environment),
-                capture_output=True,
-                text=True,
-            )
+            done = _answer(python, tuple(packages), tuple(environment.items()))
         except OSError as error:
             raise ConfigError(f"{owner}={str(python)!r} cannot be run: {error.strerror}.") from None
         if done.returncode:

@@ -1,8 +1,9 @@
 """How batches of pictures lie in memory.
 
 With the values of a pixel in all channels side by side, a CPU computes the gradient of the first
-convolution's weights two to four times as fast as with one picture after the other. A GPU learns
-from Procgen's scenes in two thirds of the time: 25 ms instead of 37 for 2,048 of them on an H200.
+convolution's weights two to four times as fast as with one picture after the other. On an H200 256
+Atari stacks are learned from in 0.70 ms instead of 0.91, 32 in 0.35 instead of 0.31, and 2,048
+scenes of Procgen in 25 instead of 37.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from torch import Tensor
 PICTURES = (4, 84, 84)  # pictures of an observation, rows, columns
 SCENES = (3, 64, 64)  # of Procgen: colours, rows, columns
 
+FEWEST_ON_A_GPU = 128  # observations that repay it there
+
 
 def laid_out(obs: Tensor) -> Tensor:
     """Return observations to learn from in the layout that convolutions read fastest."""
-    is_faster = obs.device.type == "cpu" or obs.shape[1:] == SCENES
-    if is_faster and _are_pictures(obs):
+    is_repaid = obs.device.type == "cpu" or len(obs) >= FEWEST_ON_A_GPU
+    if is_repaid and _are_pictures(obs):
         return obs.contiguous(memory_format=torch.channels_last)
     return obs
 
