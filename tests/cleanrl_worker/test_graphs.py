@@ -181,6 +181,7 @@ def test_a_graph_leaves_the_weights_of_its_kernels(case: Case) -> None:
 @needs_gpu
 @pytest.mark.slow
 @pytest.mark.timeout(600)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:TensorFloat32:UserWarning")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__.rpartition("_")[2])
 def test_a_graph_of_compiled_losses_leaves_about_the_same(case: Case) -> None:
     if case in (case_of_td3, case_of_sac, case_of_rainbow):
