@@ -37,6 +37,7 @@ def build_arguments(config: CleanRLWorkerConfig, algorithm: AlgorithmSchema) -> 
         *to_flags(RUN_OPTIONS["total_timesteps"], config.total_timesteps),
         *to_flags(RUN_OPTIONS["seed"], config.seed),
         *_cuda(options.get("cuda"), config.has_reserved_gpu),
+        *_env_cpus(config),
         *_tensorboard(tensorboard_dir(options)),
         *_run_options(options),
         *teacher_flags(options, algorithm),
@@ -75,6 +76,14 @@ def _cuda(asked: bool | None, is_reserved: bool) -> list[str]:
     if asked is None and not is_reserved:
         return []
     return to_flags(RUN_OPTIONS["cuda"], is_reserved if asked is None else asked)
+
+
+def _env_cpus(config: CleanRLWorkerConfig) -> list[str]:
+    """Let environments have the processors that were reserved, unless the config says how many."""
+    name = "env_cpus"
+    is_given = name in config.extras or name in (config.options.get("algo_params") or {})
+    cpus = config.reservation.cpus if config.reservation is not None else None
+    return [] if is_given or cpus is None or cpus == 1 else to_flags(RUN_OPTIONS[name], cpus)
 
 
 def _run_options(options: Mapping[str, Any]) -> list[str]:

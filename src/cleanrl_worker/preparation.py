@@ -127,9 +127,10 @@ def prepare(name: str, flags: Sequence[str], *, rank: int = 0) -> Prepared:
     _seed(options.seed)
     staging = plan_stages(env, options, modules)
     processes = count_processes(recipe, config, staging)
-    options, unmet = _choose_backend(asked, env, staging)
+    cpus = None if options.env_cpus is None else max(1, options.env_cpus // processes)
+    options, unmet = _choose_backend(asked, env, staging, cpus)
     longest_episode = staging.check()
-    envs = _build_envs(recipe, options, config, staging, is_seen=rank == 0)
+    envs = _build_envs(recipe, options, config, staging, cpus, is_seen=rank == 0)
     check_actions(recipe, envs, env.id)
     check_memory(asked.algorithm.storage_bytes(config, envs))
     agent = asked.algorithm.build(config, envs).to(device)
@@ -200,7 +201,7 @@ def _place(asked: _Asked, rank: int) -> tuple[Device, Compiler, tuple[str, ...]]
 
 
 def _choose_backend(
-    asked: _Asked, env: ResolvedEnv, staging: Staging
+    asked: _Asked, env: ResolvedEnv, staging: Staging, cpus: int | None
 ) -> tuple[RunOptions, tuple[str, ...]]:
     """Return the options with the backend of the run, and a word on one that is missed.
 
@@ -211,6 +212,7 @@ def _choose_backend(
         asked.config.num_envs,
         options.env_backend,
         video=options.capture_video,
+        cpus=cpus,
         pooled_games=recipe.pooled_games,
     )
     check_framework(recipe, backend)
@@ -265,7 +267,13 @@ def count_processes(recipe: Recipe, config: Any, staging: Staging) -> int:
 
 
 def _build_envs(
-    recipe: Recipe, options: RunOptions, config: Any, staging: Staging, *, is_seen: bool
+    recipe: Recipe,
+    options: RunOptions,
+    config: Any,
+    staging: Staging,
+    cpus: int | None,
+    *,
+    is_seen: bool,
 ) -> EnvBatch:
     """Build the environments; those that are not to be seen are neither filmed nor shown."""
     num_envs = config.num_envs
@@ -284,6 +292,7 @@ def _build_envs(
         backend=options.env_backend,
         video_dir=video_dir,
         normalise=normalise,
+        cpus=cpus,
         view=open_view(num_envs) if is_seen else None,
     )
 

@@ -41,6 +41,13 @@ class RunOptions:
         group="run",
         runtime_only=True,
     )
+    env_cpus: int | None = param(
+        None,
+        "Processors to step environments on; null: what the run reserved, where that is several.",
+        range=(1, 4096),
+        group="run",
+        runtime_only=True,
+    )
     track: bool = param(False, "Track with Weights & Biases.", group="tracking", runtime_only=True)
     wandb_project_name: str = param("cleanRL", "W&B project.", group="tracking", runtime_only=True)
     wandb_entity: str | None = param(None, "W&B team or user.", group="tracking", runtime_only=True)

@@ -50,7 +50,13 @@ class Staging:
         return self.sequencer or self.chooser
 
     def choose_backend(
-        self, num_envs: int, requested: str, *, video: bool, pooled_games: bool = False
+        self,
+        num_envs: int,
+        requested: str,
+        *,
+        video: bool,
+        cpus: int | None = None,
+        pooled_games: bool = False,
     ) -> str:
         """Return the backend of the run; of a curriculum one that every environment has."""
         if self.chooser is not None and requested not in (AUTO, SYNC):
@@ -62,7 +68,9 @@ class Staging:
         if self.chooser is not None:
             requested = SYNC
         chosen = {
-            choose_backend(env, num_envs, requested, video=video, pooled_games=pooled_games)
+            choose_backend(
+                env, num_envs, requested, video=video, cpus=cpus or 1, pooled_games=pooled_games
+            )
             for env in self.envs
         }
         return chosen.pop() if len(chosen) == 1 else SYNC
@@ -83,13 +91,19 @@ class Staging:
         backend: str,
         video_dir: Path | None,
         normalise: Normalisation | None,
+        cpus: int | None,
         view: View | None,
     ) -> EnvBatch:
         """Build the batch; a curriculum's normaliser outlives its stages."""
 
         def build_stage(index: int) -> EnvBatch:
             return build_envs(
-                self.envs[index], num_envs, backend=backend, video_dir=video_dir, view=view
+                self.envs[index],
+                num_envs,
+                backend=backend,
+                video_dir=video_dir,
+                cpus=cpus,
+                view=view,
             )
 
         if self.sequencer is not None:

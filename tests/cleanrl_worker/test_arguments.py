@@ -54,6 +54,11 @@ def config(gpus: int | None = None, **extras: Any) -> CleanRLWorkerConfig:
     )
 
 
+def with_cpus(cpus: int | None, **extras: Any) -> list[str]:
+    reserved = replace(config(**extras), reservation=Reservation(cpus=cpus))
+    return [flag for flag in build_arguments(reserved, ALGORITHM) if "env-cpus" in flag]
+
+
 def arguments(**extras: Any) -> list[str]:
     """Return the arguments beyond those that every run has."""
     built = build_arguments(config(**extras), ALGORITHM)
@@ -65,6 +70,12 @@ def refusal(**extras: Any) -> str:
     with pytest.raises(ConfigError) as caught:
         plan_launch(config(**extras))
     return caught.value.one_line()
+
+
+def test_environments_have_the_processors_that_were_reserved() -> None:
+    assert with_cpus(8) == ["--env-cpus=8"]
+    assert with_cpus(1) == with_cpus(None) == []
+    assert with_cpus(8, env_cpus=2) == with_cpus(8, algo_params={"env_cpus": 2}) == ["--env-cpus=2"]
 
 
 def test_the_plain_config() -> None:

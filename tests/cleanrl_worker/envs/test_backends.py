@@ -13,6 +13,7 @@ from tests.cleanrl_worker.envs.probe import ID as PROBE_ID
 from cleanrl_worker.envs.backends import CHOICES, choose_backend
 from cleanrl_worker.envs.build import build_envs
 from cleanrl_worker.envs.registry import ResolvedEnv, resolve
+from cleanrl_worker.preparation import prepare
 from cleanrl_worker.run_options import RunOptions
 from mosaic.contracts.errors import ConfigError
 from mosaic.contracts.parameters import parameters_of
@@ -40,6 +41,14 @@ ROOT = Path(__file__).parents[3]
 )
 def test_auto_takes_the_fastest(env_id: str, num_envs: int, cpus: int, chosen: str) -> None:
     assert choose_backend(resolve(env_id), num_envs, "auto", cpus=cpus) == chosen
+
+
+@pytest.mark.parametrize(("flags", "chosen"), [([], "sync"), (["--env-cpus=4"], "async")])
+def test_a_run_with_several_processors_has_processes(flags: list[str], chosen: str) -> None:
+    here = ["--env-id=MiniGrid-DoorKey-5x5-v0", "--num-envs=8", "--num-steps=4", "--dry-run"]
+    prepared = prepare("ppo", [*here, *flags])
+    assert prepared.options.env_backend == chosen
+    prepared.envs.close()
 
 
 @pytest.mark.parametrize("backend", [name for name in CHOICES if name != "auto"])
