@@ -72,8 +72,11 @@ ACTION_VALUES = (
                     "exploration_fraction": 0.3,
                     "buffer_size": 20_000,
                     "batch_size": 128,
+                    # With 0.99 the edge of the track is beyond the horizon, and one run in eight
+                    # ends with a pole that is balanced into it.
+                    "gamma": 0.998,
                 },
-                "measured with CleanRL's dqn: 488 at 60k steps, two seeds",
+                "CleanRL's dqn made 488 of it with a discount of 0.99, two seeds",
             ),
         ),
         smoke=SMOKE_REPLAY | {"train_frequency": 4},
