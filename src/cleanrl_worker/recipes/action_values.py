@@ -67,7 +67,7 @@ ACTION_VALUES = (
                     "total_timesteps": 60_000,
                     "learning_rate": 0.0005,
                     "learning_starts": 1000,
-                    "train_frequency": 1,
+                    "train_frequency": 2,
                     "target_network_frequency": 200,
                     "exploration_fraction": 0.3,
                     "buffer_size": 20_000,
@@ -76,7 +76,7 @@ ACTION_VALUES = (
                     # ends with a pole that is balanced into it.
                     "gamma": 0.998,
                 },
-                "measured: 95 % of looks at the last third of 16 runs at 450 or above",
+                "measured: 77 of 81 runs at 450 or above, torch and JAX together",
             ),
         ),
         smoke=SMOKE_REPLAY | {"train_frequency": 4},
