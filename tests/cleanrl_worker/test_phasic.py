@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +182,8 @@ def test_gradients_of_minibatches_are_averaged_into_steps(accumulated: int, step
     optimizer = Noting(agent.parameters(), 1e-3)
     optimizer.gradients.fill_(5.0)  # left over from a policy phase
     run = Run(total_timesteps=48, seed=1, channel=Channel(None))
-    losses = ppg.auxiliary_phase(run, config, agent, optimizer, phase, training.CPU)
+    learn = partial(ppg.add_gradients, agent, run.compiled, config)
+    losses = ppg.auxiliary_phase(run, config, agent, optimizer, learn, phase, training.CPU)
 
     assert set(losses) == {
         f"losses/aux/{name}" for name in ("kl_loss", "aux_value_loss", "real_value_loss")
@@ -221,9 +223,9 @@ def test_advantages_are_normalised_over_a_whole_rollout(
 ) -> None:
     given: list[tuple[torch.Tensor, ppo.Config]] = []
 
-    def update(run: Any, agent: Any, distribution: Any, optimizer: Any, batch: Any, config: Any):
+    def update(run: Any, learn: Any, batch: Any, config: Any) -> dict[str, float]:
         given.append((batch.advantages, config))
-        return ppo.update(run, agent, distribution, optimizer, batch, config)
+        return ppo.update(run, learn, batch, config)
 
     monkeypatch.setattr(ppg, "update", update)
     trained_rates(adv_norm_fullbatch=is_normalised, e_policy=2)
